@@ -1,0 +1,2 @@
+//! The `tickmark` command.
+fn main() {}

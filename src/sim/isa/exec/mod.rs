@@ -1,0 +1,186 @@
+//! One instruction at a time, from its decoded form: complete rather than fast.
+//!
+//! Each file owns a family and answers `None` for instructions that are not its own. [`execute`] asks them in turn, so
+//! that an instruction nobody claims is [`Fault::Unsupported`], never a silent no-op.
+use super::op::{Context, Flow};
+use super::state::{FS, GS, ZERO};
+use crate::sim::memory::{Fault, Scalar};
+use iced_x86::{Instruction, OpKind, Register};
+
+pub mod integer;
+pub mod sse_float;
+pub mod sse_integer;
+pub mod x87;
+
+/// What a family answers: `None` if the instruction is not its own.
+pub type Answer = Option<Result<Flow, Fault>>;
+
+/// Runs one instruction. `cx.cpu.rip` is the address behind it. On an error nothing has changed.
+///
+/// # Errors
+/// The fault that the instruction raises.
+pub fn execute(cx: &mut Context, insn: &Instruction) -> Result<Flow, Fault> {
+    integer::execute(cx, insn)
+        .or_else(|| sse_integer::execute(cx, insn))
+        .or_else(|| sse_float::execute(cx, insn))
+        .or_else(|| x87::execute(cx, insn))
+        .unwrap_or(Err(Fault::Unsupported))
+}
+
+/// The number of a general register, 0 to 15, for any width (AH to BH give 0 to 3: see [`is_high_byte`]).
+pub fn gpr_number(register: Register) -> u8 {
+    if is_high_byte(register) {
+        return (register as u32 - Register::AH as u32) as u8;
+    }
+    (register.full_register() as u32 - Register::RAX as u32) as u8
+}
+
+/// AH, CH, DH or BH.
+pub fn is_high_byte(register: Register) -> bool {
+    matches!(register, Register::AH | Register::CH | Register::DH | Register::BH)
+}
+
+/// The number of an XMM or YMM register.
+pub fn vec_number(register: Register) -> u8 {
+    register.number() as u8
+}
+
+/// The effective address of the memory operand, with segment base and address size applied.
+pub fn address(cx: &Context, insn: &Instruction) -> u64 {
+    let part = |r: Register| match r {
+        Register::None => 0,
+        Register::RIP | Register::EIP => 0, // iced gives the absolute address as the displacement.
+        _ => {
+            let value = cx.cpu.gpr[gpr_number(r)];
+            if r.is_gpr32() { value & 0xffff_ffff } else { value }
+        }
+    };
+    let scale = u64::from(insn.memory_index_scale());
+    let mut offset = part(insn.memory_base())
+        .wrapping_add(part(insn.memory_index()).wrapping_mul(scale))
+        .wrapping_add(insn.memory_displacement64());
+    if insn.memory_base().is_gpr32() || insn.memory_index().is_gpr32() || insn.memory_base() == Register::EIP || insn.memory_displ_size() == 4 && insn.memory_base() == Register::None && insn.memory_index() == Register::None {
+        offset &= 0xffff_ffff;
+    }
+    offset.wrapping_add(segment_base(cx, insn.segment_prefix()))
+}
+
+/// The base that a segment prefix adds: only FS and GS have one in 64-bit mode.
+pub fn segment_base(cx: &Context, prefix: Register) -> u64 {
+    cx.cpu.gpr[match prefix {
+        Register::FS => FS,
+        Register::GS => GS,
+        _ => ZERO,
+    }]
+}
+
+/// Reads the `size` low bytes (1, 2, 4, 8) of an integer operand: register, memory or immediate, zero-extended.
+///
+/// # Errors
+/// The fault of the load.
+pub fn read_integer(cx: &mut Context, insn: &Instruction, operand: u32, size: u64) -> Result<u64, Fault> {
+    match insn.op_kind(operand) {
+        OpKind::Register => {
+            let r = insn.op_register(operand);
+            let value = cx.cpu.gpr[gpr_number(r)];
+            Ok(truncate(if is_high_byte(r) { value >> 8 } else { value }, size))
+        }
+        OpKind::Memory => {
+            let at = address(cx, insn);
+            load_integer(cx, at, size)
+        }
+        _ => Ok(truncate(insn.immediate(operand), size)),
+    }
+}
+
+/// Loads `size` (1, 2, 4, 8) bytes, zero-extended.
+///
+/// # Errors
+/// The fault of the load.
+pub fn load_integer(cx: &mut Context, at: u64, size: u64) -> Result<u64, Fault> {
+    match size {
+        1 => cx.mem.read::<u8>(at).map(u64::from),
+        2 => cx.mem.read::<u16>(at).map(u64::from),
+        4 => cx.mem.read::<u32>(at).map(u64::from),
+        _ => cx.mem.read::<u64>(at),
+    }
+}
+
+/// Stores the `size` low bytes.
+///
+/// # Errors
+/// The fault of the store.
+pub fn store_integer(cx: &mut Context, at: u64, size: u64, value: u64) -> Result<(), Fault> {
+    match size {
+        1 => cx.mem.write(at, value as u8),
+        2 => cx.mem.write(at, value as u16),
+        4 => cx.mem.write(at, value as u32),
+        _ => cx.mem.write(at, value),
+    }
+}
+
+/// Writes an integer operand: 32-bit registers are zero-extended, 8- and 16-bit ones merged.
+///
+/// # Errors
+/// The fault of the store.
+pub fn write_integer(cx: &mut Context, insn: &Instruction, operand: u32, size: u64, value: u64) -> Result<(), Fault> {
+    if insn.op_kind(operand) == OpKind::Register {
+        write_register(cx, insn.op_register(operand), size, value);
+        return Ok(());
+    }
+    let at = address(cx, insn);
+    store_integer(cx, at, size, value)
+}
+
+/// Writes `size` bytes of a general register by the rules of 64-bit mode.
+pub fn write_register(cx: &mut Context, register: Register, size: u64, value: u64) {
+    let slot = &mut cx.cpu.gpr[gpr_number(register)];
+    *slot = match size {
+        1 if is_high_byte(register) => *slot & !0xff00 | (value & 0xff) << 8,
+        1 => *slot & !0xff | value & 0xff,
+        2 => *slot & !0xffff | value & 0xffff,
+        4 => value & 0xffff_ffff,
+        _ => value,
+    };
+}
+
+/// The `size` low bytes of a value.
+pub fn truncate(value: u64, size: u64) -> u64 {
+    value & (u64::MAX >> (64 - 8 * size))
+}
+
+/// The value with the sign of its `size` low bytes.
+pub fn sign_extend(value: u64, size: u64) -> u64 {
+    let shift = 64 - 8 * size;
+    (((value << shift) as i64) >> shift) as u64
+}
+
+/// Reads `T` from memory.
+///
+/// # Errors
+/// The fault of the load.
+pub fn read_memory<T: Scalar>(cx: &mut Context, insn: &Instruction) -> Result<T, Fault> {
+    let at = address(cx, insn);
+    cx.mem.read(at)
+}
+
+/// Reads an XMM register or 16 bytes of memory; legacy SSE demands alignment (`aligned`), except for the `movu` forms
+/// and a few others.
+///
+/// # Errors
+/// #GP if misaligned, or the fault of the load.
+pub fn read_xmm(cx: &mut Context, insn: &Instruction, operand: u32, aligned: bool) -> Result<u128, Fault> {
+    if insn.op_kind(operand) == OpKind::Register {
+        return Ok(cx.cpu.xmm(vec_number(insn.op_register(operand))));
+    }
+    let at = address(cx, insn);
+    if aligned && at & 15 != 0 {
+        return Err(Fault::GeneralProtection);
+    }
+    cx.mem.read(at)
+}
+
+/// The XMM register that an operand names.
+pub fn xmm_number(insn: &Instruction, operand: u32) -> u8 {
+    vec_number(insn.op_register(operand))
+}

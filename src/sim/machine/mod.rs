@@ -1,0 +1,1 @@
+//! The typed model of a processor, read from a machine file.

@@ -1,0 +1,797 @@
+//! The guest's address space: 4 KiB copy-on-write pages behind a direct-mapped software TLB of host pointers.
+//!
+//! Loads and stores that hit the TLB are one subtraction, one comparison and one host access. Everything else (page
+//! crossings, first touches, permissions, pages that hold decoded code, faults) takes the slow path. Pages are
+//! reference-counted: a snapshot shares them, and the first store after it copies.
+//!
+//! This is the only file of the simulator that holds `unsafe`.
+#![expect(
+    unsafe_code,
+    reason = "a software TLB of host pointers: the safe form (indexing a page table per access) costs three dependent loads and two bounds checks for every guest access"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes in a page.
+pub const PAGE_SIZE: u64 = 4096;
+const PAGE_MASK: u64 = PAGE_SIZE - 1;
+const TLB_ENTRIES: usize = 1024;
+const CHUNK_PAGES: usize = 512;
+/// First address beyond the user half of a canonical 47-bit address space.
+pub const USER_END: u64 = 0x7fff_ffff_f000;
+
+/// What an access wanted to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// A data load.
+    Read,
+    /// A data store.
+    Write,
+    /// An instruction fetch.
+    Execute,
+}
+
+/// Why an instruction could not complete. The instruction has changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No page, or a page without the permission (SIGSEGV).
+    Page {
+        /// Guest address of the access.
+        addr: u64,
+        /// What was attempted.
+        kind: AccessKind,
+        /// A mapping exists and forbids the access (`SEGV_ACCERR`), or there is none (`SEGV_MAPERR`).
+        mapped: bool,
+    },
+    /// A file mapping was touched beyond the end of its file (SIGBUS).
+    Bus {
+        /// Guest address of the access.
+        addr: u64,
+    },
+    /// A page was needed beyond the memory limit of the job.
+    MemoryLimit,
+    /// #GP: misaligned operand, non-canonical address, privileged instruction (SIGSEGV).
+    GeneralProtection,
+    /// #DE: division by zero or quotient overflow (SIGFPE).
+    Divide,
+    /// #UD: an encoding that is not an instruction, or `ud2` (SIGILL).
+    InvalidOpcode,
+    /// #BP: `int3` (SIGTRAP).
+    Breakpoint,
+    /// #XM: an unmasked SSE exception (SIGFPE).
+    SimdFloat,
+    /// #MF: an unmasked x87 exception (SIGFPE).
+    X87Float,
+    /// A real instruction that this simulator does not implement.
+    Unsupported,
+}
+
+/// Page permissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Protection(u8);
+
+impl Protection {
+    /// No access at all.
+    pub const NONE: Self = Self(0);
+    /// Read.
+    pub const READ: Self = Self(1);
+    /// Write.
+    pub const WRITE: Self = Self(2);
+    /// Execute.
+    pub const EXECUTE: Self = Self(4);
+    /// Read and write.
+    pub const READ_WRITE: Self = Self(3);
+
+    /// From the `PROT_*` bits of Linux (which are these very bits).
+    pub fn from_linux(bits: u64) -> Self {
+        Self((bits & 7) as u8)
+    }
+    /// The `PROT_*` bits of Linux.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+    /// Both sets together.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+    /// Whether every right of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+    fn allows(self, kind: AccessKind) -> bool {
+        match kind {
+            // x86 has no write-only or execute-only pages (without protection keys): any right implies reading.
+            AccessKind::Read => self.0 != 0,
+            AccessKind::Write => self.contains(Self::WRITE),
+            AccessKind::Execute => self.contains(Self::EXECUTE),
+        }
+    }
+}
+
+/// Where the bytes of a mapping come from before the guest writes to it.
+#[derive(Clone, Debug)]
+pub enum Backing {
+    /// Zeros.
+    Anonymous,
+    /// A private copy of file bytes, from this offset on; zeros fill the rest of the last page of the file.
+    File {
+        /// The whole file.
+        content: Arc<[u8]>,
+        /// Offset of the first byte of the mapping.
+        offset: u64,
+    },
+}
+
+/// What a mapping is for, for `/proc/self/maps` and for telling a stack overflow from a wild pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anonymous memory.
+    Anonymous,
+    /// The `brk` heap.
+    Heap,
+    /// The initial stack.
+    Stack,
+    /// A mapped file, with its guest path.
+    File(Arc<str>),
+}
+
+/// A mapped range.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// First address beyond the range.
+    pub end: u64,
+    /// Permissions.
+    pub protection: Protection,
+    /// Initial content.
+    pub backing: Backing,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// A memory access of a retired instruction, as the timing model sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Guest address of the first byte.
+    pub addr: u64,
+    /// Bytes, at most 64.
+    pub size: u8,
+    /// A store rather than a load.
+    pub store: bool,
+}
+
+/// Whether fast handlers record their accesses; a type, so that counting alone pays nothing.
+pub trait Recording: Copy + 'static {
+    /// Record addresses.
+    const ON: bool;
+}
+/// No recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+impl Recording for Silent {
+    const ON: bool = false;
+}
+/// Every access is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded;
+impl Recording for Recorded {
+    const ON: bool = true;
+}
+
+/// An unsigned integer that moves between registers and memory, little-endian.
+pub trait Scalar: Copy + Default + sealed::Sealed + 'static {
+    /// Bytes.
+    const SIZE: u64;
+    /// From the first `SIZE` bytes of the buffer.
+    fn from_bytes(bytes: [u8; 16]) -> Self;
+    /// Into the first `SIZE` bytes of a buffer.
+    fn into_bytes(self) -> [u8; 16];
+    /// To or from the guest's byte order.
+    #[must_use]
+    fn swapped(self) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! scalar {
+    ($($t:ty),*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Scalar for $t {
+            const SIZE: u64 = size_of::<$t>() as u64;
+            #[inline(always)]
+            fn from_bytes(bytes: [u8; 16]) -> Self {
+                u128::from_le_bytes(bytes) as $t
+            }
+            #[inline(always)]
+            fn into_bytes(self) -> [u8; 16] {
+                u128::from(self).to_le_bytes()
+            }
+            #[inline(always)]
+            fn swapped(self) -> Self {
+                self.to_le()
+            }
+        }
+    )*};
+}
+scalar!(u8, u16, u32, u64, u128);
+
+/// One page of guest memory.
+#[repr(C, align(64))]
+#[derive(Clone)]
+pub struct Page([u8; PAGE_SIZE as usize]);
+
+impl std::fmt::Debug for Page {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Page")
+    }
+}
+
+impl Page {
+    /// The bytes of the page.
+    pub fn bytes(&self) -> &[u8; PAGE_SIZE as usize] {
+        &self.0
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    page: Option<Arc<Page>>,
+    protection: Protection,
+    /// Blocks were decoded from this page: stores must go through the slow path.
+    code: bool,
+}
+
+/// 2 MiB of address space. Shared between snapshots until one of them writes.
+#[derive(Clone, Debug)]
+struct Chunk {
+    slots: Vec<Slot>,
+}
+
+impl Chunk {
+    fn new() -> Self {
+        Self { slots: vec![Slot::default(); CHUNK_PAGES] }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct TlbEntry {
+    /// Page address that may be read through `host`, or an address that maps to another entry.
+    read: u64,
+    /// Likewise for writing.
+    write: u64,
+    host: *mut u8,
+}
+
+/// A page address that no access which indexes entry `i` can have.
+fn never(i: usize) -> u64 {
+    ((i ^ 1) as u64) * PAGE_SIZE
+}
+
+/// The address space of one process.
+pub struct Memory {
+    tlb: Box<[TlbEntry; TLB_ENTRIES]>,
+    chunks: BTreeMap<u64, Arc<Chunk>>,
+    regions: BTreeMap<u64, Region>,
+    live_pages: u64,
+    peak_live_pages: u64,
+    limit_pages: u64,
+    /// Whether `read` and `write` append to `accesses`. Fast handlers know it from their type.
+    recording: bool,
+    accesses: Vec<Access>,
+    /// Pages with decoded code that a store, a protection change or an unmapping touched.
+    stale_code: Vec<u64>,
+    /// Changes whenever `live_pages` does, so that the run loop can integrate it over time.
+    live_changed: bool,
+}
+
+// SAFETY: the raw pointers in the TLB point into pages owned (through `Arc`) by `chunks` of the same value; no other
+// thread can reach them through this value, and entries that allow writing exist only for uniquely owned pages.
+// JUSTIFICATION: jobs run on a thread pool, and a guest moves to the thread that resumes it.
+unsafe impl Send for Memory {}
+// SAFETY: a shared `Memory` offers only methods that neither use nor fill the TLB (`peek`, `code_page`, queries).
+unsafe impl Sync for Memory {}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory").field("regions", &self.regions).field("live_pages", &self.live_pages).finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// An empty address space that may hold at most `limit_bytes` of live pages.
+    pub fn new(limit_bytes: u64) -> Self {
+        Self {
+            tlb: Self::empty_tlb(),
+            chunks: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            live_pages: 0,
+            peak_live_pages: 0,
+            limit_pages: limit_bytes / PAGE_SIZE,
+            recording: false,
+            accesses: Vec::with_capacity(1024),
+            stale_code: Vec::new(),
+            live_changed: false,
+        }
+    }
+
+    fn empty_tlb() -> Box<[TlbEntry; TLB_ENTRIES]> {
+        Box::new(std::array::from_fn(|i| TlbEntry { read: never(i), write: never(i), host: std::ptr::null_mut() }))
+    }
+
+    /// A copy that shares every page until one side writes to it.
+    pub fn snapshot(&mut self) -> Self {
+        self.flush_tlb();
+        Self {
+            tlb: Self::empty_tlb(),
+            chunks: self.chunks.clone(),
+            regions: self.regions.clone(),
+            live_pages: self.live_pages,
+            peak_live_pages: self.peak_live_pages,
+            limit_pages: self.limit_pages,
+            recording: self.recording,
+            accesses: Vec::with_capacity(1024),
+            stale_code: self.stale_code.clone(),
+            live_changed: self.live_changed,
+        }
+    }
+
+    /// A copy of a frozen address space. `&self` suffices because a frozen one has an empty TLB.
+    ///
+    /// # Panics
+    /// If this address space has run since its snapshot was taken.
+    pub fn fork_frozen(&self) -> Self {
+        assert!(
+            self.tlb.iter().enumerate().all(|(i, e)| e.write == never(i)),
+            "only an address space that has not run since its snapshot can be forked through a shared reference"
+        );
+        Self {
+            tlb: Self::empty_tlb(),
+            chunks: self.chunks.clone(),
+            regions: self.regions.clone(),
+            live_pages: self.live_pages,
+            peak_live_pages: self.peak_live_pages,
+            limit_pages: self.limit_pages,
+            recording: self.recording,
+            accesses: Vec::with_capacity(1024),
+            stale_code: self.stale_code.clone(),
+            live_changed: self.live_changed,
+        }
+    }
+
+    fn flush_tlb(&mut self) {
+        for (i, entry) in self.tlb.iter_mut().enumerate() {
+            *entry = TlbEntry { read: never(i), write: never(i), host: std::ptr::null_mut() };
+        }
+    }
+
+    // ---- the fast path -------------------------------------------------------------------------------------------
+
+    /// Loads `T` from `addr`.
+    ///
+    /// # Errors
+    /// The fault that the access raises; nothing has changed.
+    #[inline(always)]
+    pub fn load<T: Scalar, R: Recording>(&mut self, addr: u64) -> Result<T, Fault> {
+        if R::ON {
+            self.accesses.push(Access { addr, size: T::SIZE as u8, store: false });
+        }
+        let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
+        let offset = addr.wrapping_sub(entry.read);
+        if offset <= PAGE_SIZE - T::SIZE {
+            // SAFETY: `entry.read` is a page address only while `host` points to the 4096 bytes of that live page
+            // (every unmapping, copy and replacement flushes or refills the entry), and `offset + SIZE <= 4096`.
+            let value = unsafe { entry.host.add(offset as usize).cast::<T>().read_unaligned() };
+            return Ok(value.swapped());
+        }
+        self.load_slow(addr)
+    }
+
+    /// Stores `value` at `addr`.
+    ///
+    /// # Errors
+    /// The fault that the access raises; nothing has changed.
+    #[inline(always)]
+    pub fn store<T: Scalar, R: Recording>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
+        if R::ON {
+            self.accesses.push(Access { addr, size: T::SIZE as u8, store: true });
+        }
+        let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
+        let offset = addr.wrapping_sub(entry.write);
+        if offset <= PAGE_SIZE - T::SIZE {
+            // SAFETY: as in `load`; in addition `entry.write` is set only while this address space owns the page
+            // alone, so that no other snapshot and no `&Page` sees the write.
+            unsafe { entry.host.add(offset as usize).cast::<T>().write_unaligned(value.swapped()) };
+            return Ok(());
+        }
+        self.store_slow(addr, value)
+    }
+
+    /// Loads `T`, recording the access where recording is on: for handlers off the hot path.
+    ///
+    /// # Errors
+    /// The fault that the access raises.
+    #[inline]
+    pub fn read<T: Scalar>(&mut self, addr: u64) -> Result<T, Fault> {
+        if self.recording { self.load::<T, Recorded>(addr) } else { self.load::<T, Silent>(addr) }
+    }
+
+    /// Stores `T`, recording the access where recording is on: for handlers off the hot path.
+    ///
+    /// # Errors
+    /// The fault that the access raises.
+    #[inline]
+    pub fn write<T: Scalar>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
+        if self.recording { self.store::<T, Recorded>(addr, value) } else { self.store::<T, Silent>(addr, value) }
+    }
+
+    /// Checks that `len` bytes at `addr` could be stored to, so that a handler with several stores faults before the
+    /// first of them.
+    ///
+    /// # Errors
+    /// The fault that a store would raise.
+    pub fn probe_write(&mut self, addr: u64, len: u64) -> Result<(), Fault> {
+        let mut page = addr & !PAGE_MASK;
+        while page < addr.saturating_add(len.max(1)) {
+            self.resolve(page.max(addr), AccessKind::Write)?;
+            page += PAGE_SIZE;
+        }
+        Ok(())
+    }
+
+    // ---- the slow path -------------------------------------------------------------------------------------------
+
+    #[cold]
+    #[inline(never)]
+    fn load_slow<T: Scalar>(&mut self, addr: u64) -> Result<T, Fault> {
+        let mut bytes = [0; 16];
+        self.copy_out(addr, &mut bytes[..T::SIZE as usize])?;
+        Ok(T::from_bytes(bytes))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slow<T: Scalar>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
+        let last = addr.wrapping_add(T::SIZE - 1);
+        if addr / PAGE_SIZE != last / PAGE_SIZE {
+            // Both pages are checked before either is written: a store that faults has stored nothing.
+            self.resolve(addr, AccessKind::Write)?;
+            self.resolve(last & !PAGE_MASK, AccessKind::Write)?;
+        }
+        self.copy_in(addr, &value.into_bytes()[..T::SIZE as usize])
+    }
+
+    /// Makes the page of `addr` accessible for `kind` and fills its TLB entry; the host address of the page.
+    fn resolve(&mut self, addr: u64, kind: AccessKind) -> Result<*mut u8, Fault> {
+        let page_addr = addr & !PAGE_MASK;
+        let number = addr / PAGE_SIZE;
+        let index = number as usize % TLB_ENTRIES;
+        if addr >= USER_END {
+            let canonical = addr < 0x0000_8000_0000_0000 || addr >= 0xffff_8000_0000_0000;
+            return Err(if canonical { Fault::Page { addr, kind, mapped: false } } else { Fault::GeneralProtection });
+        }
+        let present = self.slot(number).is_some_and(|s| s.page.is_some());
+        if !present {
+            self.populate(addr, kind)?;
+        }
+        let chunk = self.chunks.get_mut(&(number / CHUNK_PAGES as u64)).expect("populate made the chunk");
+        let in_chunk = number as usize % CHUNK_PAGES;
+        if !chunk.slots[in_chunk].protection.allows(kind) {
+            return Err(Fault::Page { addr, kind, mapped: true });
+        }
+        if kind == AccessKind::Write {
+            let chunk = Arc::make_mut(chunk);
+            let slot = &mut chunk.slots[in_chunk];
+            if slot.code {
+                slot.code = false;
+                self.stale_code.push(number);
+            }
+            let page = Arc::make_mut(slot.page.as_mut().expect("populate filled the slot"));
+            let host = page.0.as_mut_ptr();
+            self.tlb[index] = TlbEntry { read: page_addr, write: page_addr, host };
+            return Ok(host);
+        }
+        let slot = &chunk.slots[in_chunk];
+        let host = Arc::as_ptr(slot.page.as_ref().expect("populate filled the slot")).cast::<u8>().cast_mut();
+        let entry = &mut self.tlb[index];
+        if entry.read != page_addr {
+            // The pointer came from a shared reference, so the entry may only read; the first store refills it.
+            *entry = TlbEntry { read: page_addr, write: never(index), host };
+        }
+        Ok(host)
+    }
+
+    fn slot(&self, number: u64) -> Option<&Slot> {
+        self.chunks.get(&(number / CHUNK_PAGES as u64)).map(|c| &c.slots[number as usize % CHUNK_PAGES])
+    }
+
+    /// First touch of a page.
+    fn populate(&mut self, addr: u64, kind: AccessKind) -> Result<(), Fault> {
+        let Some((&start, region)) = self.regions.range(..=addr).next_back().filter(|(_, r)| addr < r.end) else {
+            return Err(Fault::Page { addr, kind, mapped: false });
+        };
+        if !region.protection.allows(kind) {
+            return Err(Fault::Page { addr, kind, mapped: true });
+        }
+        if self.live_pages >= self.limit_pages {
+            return Err(Fault::MemoryLimit);
+        }
+        let number = addr / PAGE_SIZE;
+        let mut page = Page([0; PAGE_SIZE as usize]);
+        if let Backing::File { content, offset } = &region.backing {
+            let from = offset + (number * PAGE_SIZE - start);
+            let file_pages_end = (content.len() as u64).next_multiple_of(PAGE_SIZE);
+            if from >= file_pages_end {
+                return Err(Fault::Bus { addr });
+            }
+            let available = (content.len() as u64 - from).min(PAGE_SIZE) as usize;
+            page.0[..available].copy_from_slice(&content[from as usize..from as usize + available]);
+        }
+        let protection = region.protection;
+        let chunk = self.chunks.entry(number / CHUNK_PAGES as u64).or_insert_with(|| Arc::new(Chunk::new()));
+        Arc::make_mut(chunk).slots[number as usize % CHUNK_PAGES] = Slot { page: Some(Arc::new(page)), protection, code: false };
+        self.live_pages += 1;
+        self.peak_live_pages = self.peak_live_pages.max(self.live_pages);
+        self.live_changed = true;
+        Ok(())
+    }
+
+    /// Copies guest bytes out; not recorded. For the kernel and for page-crossing loads.
+    ///
+    /// # Errors
+    /// The fault of the first byte that cannot be read; the buffer is then partly filled.
+    pub fn copy_out(&mut self, addr: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < buffer.len() {
+            let at = addr.wrapping_add(done as u64);
+            let host = self.resolve(at, AccessKind::Read)?;
+            let offset = (at & PAGE_MASK) as usize;
+            let n = (PAGE_SIZE as usize - offset).min(buffer.len() - done);
+            // SAFETY: `resolve` returned the host address of a live page; `offset + n <= 4096`; `buffer` is not guest memory.
+            unsafe { std::ptr::copy_nonoverlapping(host.add(offset), buffer[done..].as_mut_ptr(), n) };
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// Copies bytes into the guest; not recorded.
+    ///
+    /// # Errors
+    /// The fault of the first byte that cannot be written; the bytes before it are written.
+    pub fn copy_in(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = addr.wrapping_add(done as u64);
+            let host = self.resolve(at, AccessKind::Write)?;
+            let offset = (at & PAGE_MASK) as usize;
+            let n = (PAGE_SIZE as usize - offset).min(bytes.len() - done);
+            // SAFETY: as in `copy_out`, and `resolve` for writing made the page uniquely owned.
+            unsafe { std::ptr::copy_nonoverlapping(bytes[done..].as_ptr(), host.add(offset), n) };
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// A zero-terminated string of at most `max` bytes, without the zero; not recorded.
+    ///
+    /// # Errors
+    /// The fault of the first unreadable byte; `None` if no zero was found within `max`.
+    pub fn copy_c_string(&mut self, addr: u64, max: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let mut out = Vec::new();
+        while out.len() <= max {
+            let mut byte = [0];
+            self.copy_out(addr.wrapping_add(out.len() as u64), &mut byte)?;
+            if byte[0] == 0 {
+                return Ok(Some(out));
+            }
+            out.push(byte[0]);
+        }
+        Ok(None)
+    }
+
+    // ---- mappings ------------------------------------------------------------------------------------------------
+
+    /// Maps `[start, start + len)`, replacing what was there. Both are multiples of the page size.
+    pub fn map(&mut self, start: u64, len: u64, protection: Protection, backing: Backing, purpose: Purpose) {
+        debug_assert!(start.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE) && len > 0);
+        self.unmap(start, len);
+        let end = start + len;
+        // Anonymous neighbours of one kind are one mapping, as Linux shows them; files keep their offsets apart.
+        if matches!(backing, Backing::Anonymous)
+            && let Some((_, before)) = self.regions.range_mut(..start).next_back()
+            && before.end == start
+            && before.protection == protection
+            && before.purpose == purpose
+            && matches!(before.backing, Backing::Anonymous)
+        {
+            before.end = end;
+            return;
+        }
+        self.regions.insert(start, Region { end, protection, backing, purpose });
+    }
+
+    /// Removes every mapping of `[start, start + len)` and frees its pages.
+    pub fn unmap(&mut self, start: u64, len: u64) {
+        let end = start + len;
+        self.split_at(start);
+        self.split_at(end);
+        let gone: Vec<u64> = self.regions.range(start..end).map(|(&s, _)| s).collect();
+        if gone.is_empty() {
+            return;
+        }
+        for s in gone {
+            self.regions.remove(&s);
+        }
+        self.discard(start, len);
+    }
+
+    /// Frees the pages of `[start, start + len)`: the next touch finds the initial content again (`MADV_DONTNEED`).
+    pub fn discard(&mut self, start: u64, len: u64) {
+        self.for_each_slot(start, len, |memory_stale, live, number, slot| {
+            if slot.page.take().is_some() {
+                *live -= 1;
+            }
+            if std::mem::take(&mut slot.code) {
+                memory_stale.push(number);
+            }
+        });
+        self.flush_tlb();
+    }
+
+    /// Changes the protection of `[start, start + len)`; false if part of it is not mapped (then the mapped part before
+    /// the hole has changed, as on Linux).
+    pub fn protect(&mut self, start: u64, len: u64, protection: Protection) -> bool {
+        let end = start + len;
+        self.split_at(start);
+        self.split_at(end);
+        let mut at = start;
+        while at < end {
+            let Some(region) = self.regions.get_mut(&at) else { return false };
+            region.protection = protection;
+            let region_end = region.end;
+            self.for_each_slot(at, region_end - at, |stale, _, number, slot| {
+                slot.protection = protection;
+                if std::mem::take(&mut slot.code) {
+                    stale.push(number);
+                }
+            });
+            at = region_end;
+        }
+        self.flush_tlb();
+        true
+    }
+
+    fn for_each_slot(&mut self, start: u64, len: u64, mut f: impl FnMut(&mut Vec<u64>, &mut u64, u64, &mut Slot)) {
+        let (first, last) = (start / PAGE_SIZE, (start + len) / PAGE_SIZE);
+        let before = self.live_pages;
+        let chunk_size = CHUNK_PAGES as u64;
+        for (&c, chunk) in self.chunks.range_mut(first / chunk_size..=last / chunk_size) {
+            let lo = first.max(c * chunk_size);
+            let hi = last.min((c + 1) * chunk_size);
+            if lo >= hi || !(lo..hi).any(|n| chunk.slots[(n % chunk_size) as usize].page.is_some()) {
+                continue;
+            }
+            let chunk = Arc::make_mut(chunk);
+            for number in lo..hi {
+                let slot = &mut chunk.slots[(number % chunk_size) as usize];
+                if slot.page.is_some() {
+                    f(&mut self.stale_code, &mut self.live_pages, number, slot);
+                }
+            }
+        }
+        self.live_changed |= self.live_pages != before;
+    }
+
+    fn split_at(&mut self, at: u64) {
+        if let Some((&start, region)) = self.regions.range_mut(..at).next_back()
+            && at < region.end
+        {
+            let mut tail = region.clone();
+            region.end = at;
+            if let Backing::File { offset, .. } = &mut tail.backing {
+                *offset += at - start;
+            }
+            self.regions.insert(at, tail);
+        }
+    }
+
+    /// The mapping that holds `addr`, with its start.
+    pub fn region_at(&self, addr: u64) -> Option<(u64, &Region)> {
+        self.regions.range(..=addr).next_back().filter(|(_, r)| addr < r.end).map(|(&s, r)| (s, r))
+    }
+
+    /// Every mapping, by address.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, &Region)> {
+        self.regions.iter().map(|(&s, r)| (s, r))
+    }
+
+    /// Whether nothing is mapped in `[start, start + len)`.
+    pub fn is_free(&self, start: u64, len: u64) -> bool {
+        let Some(end) = start.checked_add(len) else { return false };
+        end <= USER_END && self.regions.range(..end).next_back().is_none_or(|(_, r)| r.end <= start)
+    }
+
+    /// The highest free range of `len` bytes below `top` and not below `bottom`.
+    pub fn find_free(&self, len: u64, bottom: u64, top: u64) -> Option<u64> {
+        let mut ceiling = top;
+        for (&start, region) in self.regions.range(..top).rev() {
+            if region.end < ceiling && ceiling - region.end >= len {
+                break;
+            }
+            ceiling = ceiling.min(start);
+        }
+        ceiling.checked_sub(len).filter(|&s| s >= bottom && self.is_free(s, len))
+    }
+
+    // ---- code ----------------------------------------------------------------------------------------------------
+
+    /// The page at this page number as code: its bytes stay as they are until [`Memory::take_stale_code`] names it.
+    ///
+    /// # Errors
+    /// The fetch fault.
+    pub fn code_page(&mut self, number: u64) -> Result<Arc<Page>, Fault> {
+        self.resolve(number * PAGE_SIZE, AccessKind::Execute)?;
+        let chunk = self.chunks.get_mut(&(number / CHUNK_PAGES as u64)).expect("resolve populated it");
+        let in_chunk = number as usize % CHUNK_PAGES;
+        if !chunk.slots[in_chunk].code {
+            Arc::make_mut(chunk).slots[in_chunk].code = true;
+            let index = number as usize % TLB_ENTRIES;
+            self.tlb[index].write = never(index);
+        }
+        Ok(Arc::clone(self.slot(number).and_then(|s| s.page.as_ref()).expect("resolve populated it")))
+    }
+
+    /// The page as it is now, if it has been touched and may be executed; fills nothing.
+    pub fn peek_code_page(&self, number: u64) -> Option<&Arc<Page>> {
+        self.slot(number).filter(|s| s.code && s.protection.contains(Protection::EXECUTE)).and_then(|s| s.page.as_ref())
+    }
+
+    /// Whether a page with decoded code has changed since the last call of [`Memory::take_stale_code`].
+    #[inline(always)]
+    pub fn has_stale_code(&self) -> bool {
+        !self.stale_code.is_empty()
+    }
+
+    /// The numbers of pages whose decoded code is no longer valid.
+    pub fn take_stale_code(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.stale_code)
+    }
+
+    // ---- accounting ----------------------------------------------------------------------------------------------
+
+    /// Pages that hold content now.
+    pub fn live_pages(&self) -> u64 {
+        self.live_pages
+    }
+    /// The most pages that ever held content at once.
+    pub fn peak_live_pages(&self) -> u64 {
+        self.peak_live_pages
+    }
+    /// Whether the number of live pages has changed since the last call.
+    #[inline(always)]
+    pub fn take_live_changed(&mut self) -> bool {
+        std::mem::take(&mut self.live_changed)
+    }
+    /// Bytes of live pages allowed.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_pages * PAGE_SIZE
+    }
+    /// Switches recording for [`Memory::read`] and [`Memory::write`].
+    pub fn set_recording(&mut self, on: bool) {
+        self.recording = on;
+    }
+    /// Whether accesses are recorded.
+    pub fn is_recording(&self) -> bool {
+        self.recording
+    }
+    /// The accesses since the last [`Memory::clear_accesses`], in program order.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+    /// Forgets the recorded accesses.
+    #[inline(always)]
+    pub fn clear_accesses(&mut self) {
+        self.accesses.clear();
+    }
+}
