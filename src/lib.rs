@@ -1,2 +1,20 @@
 //! tickmark: compares programs by exact instruction and cycle counts instead of by the clock of a shared machine.
+//!
+//! ```text
+//! response -> Candidate -> Artifact -> Job -> Measurement -> Verdict -> Metric -> Report
+//!              source      what can    what   raw counters   right or   one       tables,
+//!                          be run      to run + output       wrong,why  number    plots, files
+//! ```
+//! The modules below stand in the order of that flow; [`sim`] is the machine under it.
+pub mod artifact;
+pub mod backend;
+pub mod candidate;
+pub mod cli;
+pub mod dataset;
+pub mod evaluation;
+pub mod measurement;
+pub mod metric;
+pub mod process;
+pub mod report;
 pub mod sim;
+pub mod verdict;

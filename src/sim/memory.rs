@@ -251,7 +251,9 @@ struct Chunk {
 
 impl Chunk {
     fn new() -> Self {
-        Self { slots: vec![Slot::default(); CHUNK_PAGES] }
+        Self {
+            slots: vec![Slot::default(); CHUNK_PAGES],
+        }
     }
 }
 
@@ -295,7 +297,10 @@ unsafe impl Sync for Memory {}
 
 impl std::fmt::Debug for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Memory").field("regions", &self.regions).field("live_pages", &self.live_pages).finish_non_exhaustive()
+        f.debug_struct("Memory")
+            .field("regions", &self.regions)
+            .field("live_pages", &self.live_pages)
+            .finish_non_exhaustive()
     }
 }
 
@@ -317,7 +322,11 @@ impl Memory {
     }
 
     fn empty_tlb() -> Box<[TlbEntry; TLB_ENTRIES]> {
-        Box::new(std::array::from_fn(|i| TlbEntry { read: never(i), write: never(i), host: std::ptr::null_mut() }))
+        Box::new(std::array::from_fn(|i| TlbEntry {
+            read: never(i),
+            write: never(i),
+            host: std::ptr::null_mut(),
+        }))
     }
 
     /// A copy that shares every page until one side writes to it.
@@ -343,7 +352,10 @@ impl Memory {
     /// If this address space has run since its snapshot was taken.
     pub fn fork_frozen(&self) -> Self {
         assert!(
-            self.tlb.iter().enumerate().all(|(i, e)| e.write == never(i)),
+            self.tlb
+                .iter()
+                .enumerate()
+                .all(|(i, e)| e.write == never(i)),
             "only an address space that has not run since its snapshot can be forked through a shared reference"
         );
         Self {
@@ -362,7 +374,11 @@ impl Memory {
 
     fn flush_tlb(&mut self) {
         for (i, entry) in self.tlb.iter_mut().enumerate() {
-            *entry = TlbEntry { read: never(i), write: never(i), host: std::ptr::null_mut() };
+            *entry = TlbEntry {
+                read: never(i),
+                write: never(i),
+                host: std::ptr::null_mut(),
+            };
         }
     }
 
@@ -375,7 +391,11 @@ impl Memory {
     #[inline(always)]
     pub fn load<T: Scalar, R: Recording>(&mut self, addr: u64) -> Result<T, Fault> {
         if R::ON {
-            self.accesses.push(Access { addr, size: T::SIZE as u8, store: false });
+            self.accesses.push(Access {
+                addr,
+                size: T::SIZE as u8,
+                store: false,
+            });
         }
         let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
         let offset = addr.wrapping_sub(entry.read);
@@ -395,14 +415,24 @@ impl Memory {
     #[inline(always)]
     pub fn store<T: Scalar, R: Recording>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
         if R::ON {
-            self.accesses.push(Access { addr, size: T::SIZE as u8, store: true });
+            self.accesses.push(Access {
+                addr,
+                size: T::SIZE as u8,
+                store: true,
+            });
         }
         let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
         let offset = addr.wrapping_sub(entry.write);
         if offset <= PAGE_SIZE - T::SIZE {
             // SAFETY: as in `load`; in addition `entry.write` is set only while this address space owns the page
             // alone, so that no other snapshot and no `&Page` sees the write.
-            unsafe { entry.host.add(offset as usize).cast::<T>().write_unaligned(value.swapped()) };
+            unsafe {
+                entry
+                    .host
+                    .add(offset as usize)
+                    .cast::<T>()
+                    .write_unaligned(value.swapped())
+            };
             return Ok(());
         }
         self.store_slow(addr, value)
@@ -414,7 +444,11 @@ impl Memory {
     /// The fault that the access raises.
     #[inline]
     pub fn read<T: Scalar>(&mut self, addr: u64) -> Result<T, Fault> {
-        if self.recording { self.load::<T, Recorded>(addr) } else { self.load::<T, Silent>(addr) }
+        if self.recording {
+            self.load::<T, Recorded>(addr)
+        } else {
+            self.load::<T, Silent>(addr)
+        }
     }
 
     /// Stores `T`, recording the access where recording is on: for handlers off the hot path.
@@ -423,7 +457,11 @@ impl Memory {
     /// The fault that the access raises.
     #[inline]
     pub fn write<T: Scalar>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
-        if self.recording { self.store::<T, Recorded>(addr, value) } else { self.store::<T, Silent>(addr, value) }
+        if self.recording {
+            self.store::<T, Recorded>(addr, value)
+        } else {
+            self.store::<T, Silent>(addr, value)
+        }
     }
 
     /// Checks that `len` bytes at `addr` could be stored to, so that a handler with several stores faults before the
@@ -469,16 +507,31 @@ impl Memory {
         let index = number as usize % TLB_ENTRIES;
         if addr >= USER_END {
             let canonical = addr < 0x0000_8000_0000_0000 || addr >= 0xffff_8000_0000_0000;
-            return Err(if canonical { Fault::Page { addr, kind, mapped: false } } else { Fault::GeneralProtection });
+            return Err(if canonical {
+                Fault::Page {
+                    addr,
+                    kind,
+                    mapped: false,
+                }
+            } else {
+                Fault::GeneralProtection
+            });
         }
         let present = self.slot(number).is_some_and(|s| s.page.is_some());
         if !present {
             self.populate(addr, kind)?;
         }
-        let chunk = self.chunks.get_mut(&(number / CHUNK_PAGES as u64)).expect("populate made the chunk");
+        let chunk = self
+            .chunks
+            .get_mut(&(number / CHUNK_PAGES as u64))
+            .expect("populate made the chunk");
         let in_chunk = number as usize % CHUNK_PAGES;
         if !chunk.slots[in_chunk].protection.allows(kind) {
-            return Err(Fault::Page { addr, kind, mapped: true });
+            return Err(Fault::Page {
+                addr,
+                kind,
+                mapped: true,
+            });
         }
         if kind == AccessKind::Write {
             let chunk = Arc::make_mut(chunk);
@@ -489,30 +542,55 @@ impl Memory {
             }
             let page = Arc::make_mut(slot.page.as_mut().expect("populate filled the slot"));
             let host = page.0.as_mut_ptr();
-            self.tlb[index] = TlbEntry { read: page_addr, write: page_addr, host };
+            self.tlb[index] = TlbEntry {
+                read: page_addr,
+                write: page_addr,
+                host,
+            };
             return Ok(host);
         }
         let slot = &chunk.slots[in_chunk];
-        let host = Arc::as_ptr(slot.page.as_ref().expect("populate filled the slot")).cast::<u8>().cast_mut();
+        let host = Arc::as_ptr(slot.page.as_ref().expect("populate filled the slot"))
+            .cast::<u8>()
+            .cast_mut();
         let entry = &mut self.tlb[index];
         if entry.read != page_addr {
             // The pointer came from a shared reference, so the entry may only read; the first store refills it.
-            *entry = TlbEntry { read: page_addr, write: never(index), host };
+            *entry = TlbEntry {
+                read: page_addr,
+                write: never(index),
+                host,
+            };
         }
         Ok(host)
     }
 
     fn slot(&self, number: u64) -> Option<&Slot> {
-        self.chunks.get(&(number / CHUNK_PAGES as u64)).map(|c| &c.slots[number as usize % CHUNK_PAGES])
+        self.chunks
+            .get(&(number / CHUNK_PAGES as u64))
+            .map(|c| &c.slots[number as usize % CHUNK_PAGES])
     }
 
     /// First touch of a page.
     fn populate(&mut self, addr: u64, kind: AccessKind) -> Result<(), Fault> {
-        let Some((&start, region)) = self.regions.range(..=addr).next_back().filter(|(_, r)| addr < r.end) else {
-            return Err(Fault::Page { addr, kind, mapped: false });
+        let Some((&start, region)) = self
+            .regions
+            .range(..=addr)
+            .next_back()
+            .filter(|(_, r)| addr < r.end)
+        else {
+            return Err(Fault::Page {
+                addr,
+                kind,
+                mapped: false,
+            });
         };
         if !region.protection.allows(kind) {
-            return Err(Fault::Page { addr, kind, mapped: true });
+            return Err(Fault::Page {
+                addr,
+                kind,
+                mapped: true,
+            });
         }
         if self.live_pages >= self.limit_pages {
             return Err(Fault::MemoryLimit);
@@ -529,8 +607,15 @@ impl Memory {
             page.0[..available].copy_from_slice(&content[from as usize..from as usize + available]);
         }
         let protection = region.protection;
-        let chunk = self.chunks.entry(number / CHUNK_PAGES as u64).or_insert_with(|| Arc::new(Chunk::new()));
-        Arc::make_mut(chunk).slots[number as usize % CHUNK_PAGES] = Slot { page: Some(Arc::new(page)), protection, code: false };
+        let chunk = self
+            .chunks
+            .entry(number / CHUNK_PAGES as u64)
+            .or_insert_with(|| Arc::new(Chunk::new()));
+        Arc::make_mut(chunk).slots[number as usize % CHUNK_PAGES] = Slot {
+            page: Some(Arc::new(page)),
+            protection,
+            code: false,
+        };
         self.live_pages += 1;
         self.peak_live_pages = self.peak_live_pages.max(self.live_pages);
         self.live_changed = true;
@@ -549,7 +634,9 @@ impl Memory {
             let offset = (at & PAGE_MASK) as usize;
             let n = (PAGE_SIZE as usize - offset).min(buffer.len() - done);
             // SAFETY: `resolve` returned the host address of a live page; `offset + n <= 4096`; `buffer` is not guest memory.
-            unsafe { std::ptr::copy_nonoverlapping(host.add(offset), buffer[done..].as_mut_ptr(), n) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(host.add(offset), buffer[done..].as_mut_ptr(), n)
+            };
             done += n;
         }
         Ok(())
@@ -593,7 +680,14 @@ impl Memory {
     // ---- mappings ------------------------------------------------------------------------------------------------
 
     /// Maps `[start, start + len)`, replacing what was there. Both are multiples of the page size.
-    pub fn map(&mut self, start: u64, len: u64, protection: Protection, backing: Backing, purpose: Purpose) {
+    pub fn map(
+        &mut self,
+        start: u64,
+        len: u64,
+        protection: Protection,
+        backing: Backing,
+        purpose: Purpose,
+    ) {
         debug_assert!(start.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE) && len > 0);
         self.unmap(start, len);
         let end = start + len;
@@ -608,7 +702,15 @@ impl Memory {
             before.end = end;
             return;
         }
-        self.regions.insert(start, Region { end, protection, backing, purpose });
+        self.regions.insert(
+            start,
+            Region {
+                end,
+                protection,
+                backing,
+                purpose,
+            },
+        );
     }
 
     /// Removes every mapping of `[start, start + len)` and frees its pages.
@@ -647,7 +749,9 @@ impl Memory {
         self.split_at(end);
         let mut at = start;
         while at < end {
-            let Some(region) = self.regions.get_mut(&at) else { return false };
+            let Some(region) = self.regions.get_mut(&at) else {
+                return false;
+            };
             region.protection = protection;
             let region_end = region.end;
             self.for_each_slot(at, region_end - at, |stale, _, number, slot| {
@@ -662,14 +766,23 @@ impl Memory {
         true
     }
 
-    fn for_each_slot(&mut self, start: u64, len: u64, mut f: impl FnMut(&mut Vec<u64>, &mut u64, u64, &mut Slot)) {
+    fn for_each_slot(
+        &mut self,
+        start: u64,
+        len: u64,
+        mut f: impl FnMut(&mut Vec<u64>, &mut u64, u64, &mut Slot),
+    ) {
         let (first, last) = (start / PAGE_SIZE, (start + len) / PAGE_SIZE);
         let before = self.live_pages;
         let chunk_size = CHUNK_PAGES as u64;
-        for (&c, chunk) in self.chunks.range_mut(first / chunk_size..=last / chunk_size) {
+        for (&c, chunk) in self
+            .chunks
+            .range_mut(first / chunk_size..=last / chunk_size)
+        {
             let lo = first.max(c * chunk_size);
             let hi = last.min((c + 1) * chunk_size);
-            if lo >= hi || !(lo..hi).any(|n| chunk.slots[(n % chunk_size) as usize].page.is_some()) {
+            if lo >= hi || !(lo..hi).any(|n| chunk.slots[(n % chunk_size) as usize].page.is_some())
+            {
                 continue;
             }
             let chunk = Arc::make_mut(chunk);
@@ -698,7 +811,11 @@ impl Memory {
 
     /// The mapping that holds `addr`, with its start.
     pub fn region_at(&self, addr: u64) -> Option<(u64, &Region)> {
-        self.regions.range(..=addr).next_back().filter(|(_, r)| addr < r.end).map(|(&s, r)| (s, r))
+        self.regions
+            .range(..=addr)
+            .next_back()
+            .filter(|(_, r)| addr < r.end)
+            .map(|(&s, r)| (s, r))
     }
 
     /// Every mapping, by address.
@@ -708,8 +825,15 @@ impl Memory {
 
     /// Whether nothing is mapped in `[start, start + len)`.
     pub fn is_free(&self, start: u64, len: u64) -> bool {
-        let Some(end) = start.checked_add(len) else { return false };
-        end <= USER_END && self.regions.range(..end).next_back().is_none_or(|(_, r)| r.end <= start)
+        let Some(end) = start.checked_add(len) else {
+            return false;
+        };
+        end <= USER_END
+            && self
+                .regions
+                .range(..end)
+                .next_back()
+                .is_none_or(|(_, r)| r.end <= start)
     }
 
     /// The highest free range of `len` bytes below `top` and not below `bottom`.
@@ -721,7 +845,9 @@ impl Memory {
             }
             ceiling = ceiling.min(start);
         }
-        ceiling.checked_sub(len).filter(|&s| s >= bottom && self.is_free(s, len))
+        ceiling
+            .checked_sub(len)
+            .filter(|&s| s >= bottom && self.is_free(s, len))
     }
 
     // ---- code ----------------------------------------------------------------------------------------------------
@@ -732,19 +858,28 @@ impl Memory {
     /// The fetch fault.
     pub fn code_page(&mut self, number: u64) -> Result<Arc<Page>, Fault> {
         self.resolve(number * PAGE_SIZE, AccessKind::Execute)?;
-        let chunk = self.chunks.get_mut(&(number / CHUNK_PAGES as u64)).expect("resolve populated it");
+        let chunk = self
+            .chunks
+            .get_mut(&(number / CHUNK_PAGES as u64))
+            .expect("resolve populated it");
         let in_chunk = number as usize % CHUNK_PAGES;
         if !chunk.slots[in_chunk].code {
             Arc::make_mut(chunk).slots[in_chunk].code = true;
             let index = number as usize % TLB_ENTRIES;
             self.tlb[index].write = never(index);
         }
-        Ok(Arc::clone(self.slot(number).and_then(|s| s.page.as_ref()).expect("resolve populated it")))
+        Ok(Arc::clone(
+            self.slot(number)
+                .and_then(|s| s.page.as_ref())
+                .expect("resolve populated it"),
+        ))
     }
 
     /// The page as it is now, if it has been touched and may be executed; fills nothing.
     pub fn peek_code_page(&self, number: u64) -> Option<&Arc<Page>> {
-        self.slot(number).filter(|s| s.code && s.protection.contains(Protection::EXECUTE)).and_then(|s| s.page.as_ref())
+        self.slot(number)
+            .filter(|s| s.code && s.protection.contains(Protection::EXECUTE))
+            .and_then(|s| s.page.as_ref())
     }
 
     /// Whether a page with decoded code has changed since the last call of [`Memory::take_stale_code`].

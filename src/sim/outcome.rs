@@ -64,7 +64,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { instructions: 100_000_000_000, memory_bytes: 2 << 30, stack_bytes: 256 << 20, output_bytes: 64 << 20 }
+        Self {
+            instructions: 100_000_000_000,
+            memory_bytes: 2 << 30,
+            stack_bytes: 256 << 20,
+            output_bytes: 64 << 20,
+        }
     }
 }
 

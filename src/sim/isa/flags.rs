@@ -58,7 +58,13 @@ pub struct Flags {
 
 impl Default for Flags {
     fn default() -> Self {
-        Self { rule: Rule::Explicit, width: 3, result: 0, operand: 0, other: 0 }
+        Self {
+            rule: Rule::Explicit,
+            width: 3,
+            result: 0,
+            operand: 0,
+            other: 0,
+        }
     }
 }
 
@@ -69,9 +75,17 @@ const fn mask(width: u8) -> u64 {
 /// PF, ZF and SF of a result that is zero-extended from its width.
 #[inline]
 pub fn pzs(result: u64, width: u8) -> u64 {
-    let parity = if (result as u8).count_ones().is_multiple_of(2) { PF } else { 0 };
+    let parity = if (result as u8).count_ones().is_multiple_of(2) {
+        PF
+    } else {
+        0
+    };
     let zero = if result == 0 { ZF } else { 0 };
-    let sign = if result >> ((8 << width) - 1) & 1 != 0 { SF } else { 0 };
+    let sign = if result >> ((8 << width) - 1) & 1 != 0 {
+        SF
+    } else {
+        0
+    };
     parity | zero | sign
 }
 
@@ -121,7 +135,9 @@ impl Flags {
     pub fn sign(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & SF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => self.result >> ((8u32 << self.width) - 1) & 1 != 0,
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => {
+                self.result >> ((8u32 << self.width) - 1) & 1 != 0
+            }
         }
     }
     /// The parity flag.
@@ -129,7 +145,9 @@ impl Flags {
     pub fn parity(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & PF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => (self.result as u8).count_ones().is_multiple_of(2),
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => {
+                (self.result as u8).count_ones().is_multiple_of(2)
+            }
         }
     }
     /// The overflow flag.
@@ -177,7 +195,10 @@ impl Flags {
             return self.operand & STATUS;
         }
         let bit = |on: bool, bit: u64| if on { bit } else { 0 };
-        bit(self.carry(), CF) | bit(self.auxiliary(), AF) | bit(self.overflow(), OF) | pzs(self.result, self.width)
+        bit(self.carry(), CF)
+            | bit(self.auxiliary(), AF)
+            | bit(self.overflow(), OF)
+            | pzs(self.result, self.width)
     }
 
     /// RFLAGS as `pushf` shows it (bit 1 and IF are always set).

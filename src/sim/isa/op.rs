@@ -68,6 +68,8 @@ impl Op {
     /// The effective address.
     #[inline(always)]
     pub fn address(&self, cpu: &Cpu) -> u64 {
-        cpu.gpr[self.base].wrapping_add(cpu.gpr[self.index] << (self.scale & 63)).wrapping_add(self.disp as i64 as u64)
+        cpu.gpr[self.base]
+            .wrapping_add(cpu.gpr[self.index] << (self.scale & 63))
+            .wrapping_add(self.disp as i64 as u64)
     }
 }

@@ -187,6 +187,9 @@ impl Cpu {
 
     /// The answer of CPUID; all zero for unknown leaves.
     pub fn cpuid(&self, leaf: u32, subleaf: u32) -> [u32; 4] {
-        self.cpuid.iter().find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf)).map_or([0; 4], |l| l.out)
+        self.cpuid
+            .iter()
+            .find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf))
+            .map_or([0; 4], |l| l.out)
     }
 }

@@ -37,7 +37,10 @@ pub fn gpr_number(register: Register) -> u8 {
 
 /// AH, CH, DH or BH.
 pub fn is_high_byte(register: Register) -> bool {
-    matches!(register, Register::AH | Register::CH | Register::DH | Register::BH)
+    matches!(
+        register,
+        Register::AH | Register::CH | Register::DH | Register::BH
+    )
 }
 
 /// The number of an XMM or YMM register.
@@ -52,14 +55,24 @@ pub fn address(cx: &Context, insn: &Instruction) -> u64 {
         Register::RIP | Register::EIP => 0, // iced gives the absolute address as the displacement.
         _ => {
             let value = cx.cpu.gpr[gpr_number(r)];
-            if r.is_gpr32() { value & 0xffff_ffff } else { value }
+            if r.is_gpr32() {
+                value & 0xffff_ffff
+            } else {
+                value
+            }
         }
     };
     let scale = u64::from(insn.memory_index_scale());
     let mut offset = part(insn.memory_base())
         .wrapping_add(part(insn.memory_index()).wrapping_mul(scale))
         .wrapping_add(insn.memory_displacement64());
-    if insn.memory_base().is_gpr32() || insn.memory_index().is_gpr32() || insn.memory_base() == Register::EIP || insn.memory_displ_size() == 4 && insn.memory_base() == Register::None && insn.memory_index() == Register::None {
+    if insn.memory_base().is_gpr32()
+        || insn.memory_index().is_gpr32()
+        || insn.memory_base() == Register::EIP
+        || insn.memory_displ_size() == 4
+            && insn.memory_base() == Register::None
+            && insn.memory_index() == Register::None
+    {
         offset &= 0xffff_ffff;
     }
     offset.wrapping_add(segment_base(cx, insn.segment_prefix()))
@@ -78,12 +91,20 @@ pub fn segment_base(cx: &Context, prefix: Register) -> u64 {
 ///
 /// # Errors
 /// The fault of the load.
-pub fn read_integer(cx: &mut Context, insn: &Instruction, operand: u32, size: u64) -> Result<u64, Fault> {
+pub fn read_integer(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+    size: u64,
+) -> Result<u64, Fault> {
     match insn.op_kind(operand) {
         OpKind::Register => {
             let r = insn.op_register(operand);
             let value = cx.cpu.gpr[gpr_number(r)];
-            Ok(truncate(if is_high_byte(r) { value >> 8 } else { value }, size))
+            Ok(truncate(
+                if is_high_byte(r) { value >> 8 } else { value },
+                size,
+            ))
         }
         OpKind::Memory => {
             let at = address(cx, insn);
@@ -123,7 +144,13 @@ pub fn store_integer(cx: &mut Context, at: u64, size: u64, value: u64) -> Result
 ///
 /// # Errors
 /// The fault of the store.
-pub fn write_integer(cx: &mut Context, insn: &Instruction, operand: u32, size: u64, value: u64) -> Result<(), Fault> {
+pub fn write_integer(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+    size: u64,
+    value: u64,
+) -> Result<(), Fault> {
     if insn.op_kind(operand) == OpKind::Register {
         write_register(cx, insn.op_register(operand), size, value);
         return Ok(());
@@ -169,7 +196,12 @@ pub fn read_memory<T: Scalar>(cx: &mut Context, insn: &Instruction) -> Result<T,
 ///
 /// # Errors
 /// #GP if misaligned, or the fault of the load.
-pub fn read_xmm(cx: &mut Context, insn: &Instruction, operand: u32, aligned: bool) -> Result<u128, Fault> {
+pub fn read_xmm(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+    aligned: bool,
+) -> Result<u128, Fault> {
     if insn.op_kind(operand) == OpKind::Register {
         return Ok(cx.cpu.xmm(vec_number(insn.op_register(operand))));
     }

@@ -1,0 +1,1 @@
+//! Artifacts: what a backend can start, built from a candidate.

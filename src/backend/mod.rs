@@ -1,0 +1,1 @@
+//! Backends: artifact, input, machine and limits in; measurement out.

@@ -1,0 +1,1 @@
+//! The shell: reads argv, prints, chooses the exit code.

@@ -1,0 +1,1 @@
+//! Metrics: numbers with unit, population and what they leave out, from verdicts and measurements.

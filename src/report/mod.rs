@@ -1,0 +1,1 @@
+//! Reports: rows and notes as data, and their renderers.

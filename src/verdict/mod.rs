@@ -1,0 +1,1 @@
+//! Verdicts: right or wrong, and why, from a measurement and what was expected.
