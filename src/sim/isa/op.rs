@@ -36,6 +36,8 @@ pub struct Context {
     pub mem: Memory,
     /// Why the last handler returned [`Flow::Fault`].
     pub fault: Fault,
+    /// Iterations that `rep` instructions have done since the run loop last looked.
+    pub repeats: u64,
     /// Decoded instructions for operations without a fast handler, indexed by [`Op::imm`].
     pub slow: Vec<iced_x86::Instruction>,
 }

@@ -10,6 +10,7 @@ use iced_x86::{Instruction, OpKind, Register};
 pub mod integer;
 pub mod sse_float;
 pub mod sse_integer;
+pub mod string;
 pub mod x87;
 
 /// What a family answers: `None` if the instruction is not its own.
