@@ -3,7 +3,10 @@
 //! An instruction is decoded once (`decode`) into an [`op::Op`]: a handler and its packed operands. Hot forms have a
 //! handler of their own (`fast`); every other form goes through [`exec::execute`], which works on the decoded iced
 //! instruction. Both must agree, and both are checked against the host processor.
+pub mod decode;
 pub mod exec;
+mod fast;
 pub mod flags;
 pub mod op;
+pub mod run;
 pub mod state;
