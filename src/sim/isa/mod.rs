@@ -3,6 +3,7 @@
 //! An instruction is decoded once (`decode`) into an [`op::Op`]: a handler and its packed operands. Hot forms have a
 //! handler of their own (`fast`); every other form goes through [`exec::execute`], which works on the decoded iced
 //! instruction. Both must agree, and both are checked against the host processor.
+pub mod accesses;
 pub mod exec;
 pub mod flags;
 pub mod op;
