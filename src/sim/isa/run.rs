@@ -389,3 +389,153 @@ impl<T: Timing> Engine<T> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::isa::state::{Cpu, RAX, RCX};
+    use crate::sim::memory::{Backing, Protection, Purpose};
+    use iced_x86::code_asm::{CodeAssembler, dword_ptr, eax, ecx, qword_ptr, rax, rcx, rdi};
+
+    /// Counts instructions and accesses; checks nothing.
+    #[derive(Clone, Debug, Default)]
+    struct Counting {
+        retired: u64,
+        accesses: u64,
+        repeats: u64,
+    }
+    impl Timing for Counting {
+        const NEEDS_ADDRESSES: bool = true;
+        type Block = ();
+        fn prepare(&self, _: &[Instruction]) {}
+        fn retire(&mut self, (): &(), retired: Retired<'_>) {
+            self.retired += retired.count as u64;
+            self.accesses += retired.accesses.len() as u64;
+            self.repeats += retired.repeats;
+        }
+        fn cycles(&self) -> Option<u64> {
+            Some(self.retired)
+        }
+        fn frequency_hz(&self) -> u64 {
+            1_000_000_000
+        }
+        fn micro_ops(&self) -> u64 {
+            self.retired
+        }
+        fn report(&self, _: &mut BTreeMap<String, u64>) {}
+    }
+
+    const CODE: u64 = 0x10_0000;
+    const DATA: u64 = 0x20_0000;
+
+    fn guest(build: impl FnOnce(&mut CodeAssembler)) -> Context {
+        let mut asm = CodeAssembler::new(64).unwrap();
+        build(&mut asm);
+        let code = asm.assemble(CODE).unwrap();
+        let mut mem = Memory::new(1 << 24);
+        let all = Protection::READ_WRITE.union(Protection::EXECUTE);
+        mem.map(CODE, 0x4000, all, Backing::Anonymous, Purpose::Anonymous);
+        mem.map(DATA, 0x4000, Protection::READ_WRITE, Backing::Anonymous, Purpose::Anonymous);
+        mem.copy_in(CODE, &code).unwrap();
+        let mut cpu = Cpu::new(Arc::new([]));
+        cpu.rip = CODE;
+        Context::new(cpu, mem)
+    }
+
+    fn run(cx: &mut Context, deadline: u64) -> (Stop, Engine<Counting>, Counting) {
+        let mut engine = Engine::new(Features::default());
+        let mut timing = Counting::default();
+        loop {
+            match engine.run(cx, &mut timing, deadline) {
+                Stop::Attention => {}
+                stop => return (stop, engine, timing),
+            }
+        }
+    }
+
+    fn sum_loop(asm: &mut CodeAssembler) {
+        let mut top = asm.create_label();
+        asm.xor(eax, eax).unwrap();
+        asm.mov(ecx, 1000).unwrap();
+        asm.set_label(&mut top).unwrap();
+        asm.add(rax, rcx).unwrap();
+        asm.mov(qword_ptr(DATA), rax).unwrap();
+        asm.sub(ecx, 1).unwrap();
+        asm.jnz(top).unwrap();
+        asm.int3().unwrap();
+    }
+
+    #[test]
+    fn a_loop_retires_exactly_its_instructions() {
+        let mut cx = guest(sum_loop);
+        let (stop, engine, timing) = run(&mut cx, u64::MAX);
+        assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
+        assert_eq!(cx.cpu.gpr[RAX], 500_500);
+        assert_eq!((engine.retired, timing.retired, timing.accesses), (4002, 4002, 1000));
+    }
+
+    #[test]
+    fn every_deadline_is_met_exactly_and_gives_the_state_of_the_unbroken_run() {
+        for deadline in [1, 2, 3, 5, 63, 64, 65, 100, 1999, 4001] {
+            let mut cx = guest(sum_loop);
+            let (stop, engine, _) = run(&mut cx, deadline);
+            assert_eq!(stop, Stop::Deadline);
+            assert_eq!(engine.retired, deadline);
+            let iterations = deadline.saturating_sub(2).div_ceil(4);
+            assert_eq!(cx.cpu.gpr[RAX], (0..iterations).map(|i| 1000 - i).sum::<u64>(), "deadline {deadline}");
+            let (stop, engine, _) = run(&mut cx, u64::MAX);
+            assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
+            assert_eq!(engine.retired, 4002 - deadline);
+            assert_eq!(cx.cpu.gpr[RAX], 500_500);
+        }
+    }
+
+    #[test]
+    fn a_store_into_the_running_block_takes_effect_at_the_next_instruction() {
+        // The immediate of the second `mov` is overwritten by the store just before it, in the same block.
+        let mut cx = guest(|asm| {
+            asm.mov(ecx, 0x1234).unwrap();
+            asm.mov(dword_ptr(CODE + 5 + 7 + 1), ecx).unwrap();
+            asm.mov(eax, 1).unwrap();
+            asm.int3().unwrap();
+        });
+        let bytes: Vec<u8> = {
+            let mut b = vec![0; 24];
+            cx.mem.copy_out(CODE, &mut b).unwrap();
+            b
+        };
+        assert_eq!(bytes[12], 0xb8, "the test relies on the encoding of the store");
+        let (stop, ..) = run(&mut cx, u64::MAX);
+        assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
+        assert_eq!(cx.cpu.gpr[RAX], 0x1234);
+    }
+
+    #[test]
+    fn a_repeated_store_counts_once_and_its_iterations_as_repeats() {
+        for count in [0u64, 1, 50, 10_000] {
+            let mut cx = guest(|asm| {
+                asm.mov(rcx, count).unwrap();
+                asm.mov(rdi, DATA).unwrap();
+                asm.rep().stosb().unwrap();
+                asm.int3().unwrap();
+            });
+            let (stop, engine, timing) = run(&mut cx, u64::MAX);
+            assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
+            assert_eq!((engine.retired, timing.repeats, timing.accesses), (3, count, count));
+            assert_eq!(cx.cpu.gpr[RCX], 0);
+        }
+    }
+
+    #[test]
+    fn a_faulting_instruction_has_changed_nothing_and_is_not_counted() {
+        let mut cx = guest(|asm| {
+            asm.mov(eax, 7).unwrap();
+            asm.add(qword_ptr(0x40), rax).unwrap();
+            asm.int3().unwrap();
+        });
+        let (stop, engine, _) = run(&mut cx, u64::MAX);
+        assert!(matches!(stop, Stop::Fault(Fault::Page { addr: 0x40, .. })), "{stop:?}");
+        assert_eq!(engine.retired, 1);
+        assert_eq!(cx.cpu.rip, CODE + 5);
+    }
+}
