@@ -10,6 +10,7 @@ pub(crate) mod json_lines;
 mod stdio;
 
 pub use defect::Defect;
+pub(crate) use humaneval::defines as python_defines;
 
 use std::path::Path;
 use std::sync::Arc;
