@@ -308,12 +308,7 @@ fn context() -> Context {
         Backing::Anonymous,
         Purpose::Anonymous,
     );
-    Context {
-        cpu: Cpu::new(Arc::from([])),
-        mem,
-        fault: Fault::Unsupported,
-        slow: Vec::new(),
-    }
+    Context::new(Cpu::new(Arc::from([])), mem)
 }
 
 /// The x87 state of the images before the instruction: not the one that MMX leaves.
