@@ -511,8 +511,8 @@ fn round<F: Format>(
         return F::pack(sign, (unbounded + F::MAX_EXPONENT) as u32, r.significand);
     }
     if env.masks & UE == 0 {
-        env.raise(if r.inexact { UE | PE } else { UE });
         if F::X87 {
+            env.raise(if r.inexact { UE | PE } else { UE });
             let wrapped = unbounded + WRAP;
             // Results that are out of reach even so exist only as scaled ones (FSCALE), never as those of arithmetic.
             return if wrapped < minimum {
@@ -521,6 +521,7 @@ fn round<F: Format>(
                 F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
             };
         }
+        env.raise(UE);
         return F::zero(sign);
     }
     if env.ftz {
@@ -548,6 +549,10 @@ fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, e
         } else {
             F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
         };
+    }
+    if env.masks & OE == 0 {
+        env.raise(OE);
+        return F::infinity(sign);
     }
     env.raise(OE | PE);
     let to_infinity = match env.rounding {
