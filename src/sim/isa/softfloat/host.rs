@@ -15,17 +15,17 @@ use std::arch::asm;
 const CASES: u32 = 40_000;
 
 /// Operands that are likely to meet corner cases (a splitmix64 sequence underneath).
-struct Operands(u64);
+pub(crate) struct Operands(pub(crate) u64);
 
 impl Operands {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     }
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
     /// A fraction of `bits` bits: none, one, all, few or random ones.
@@ -58,11 +58,11 @@ impl Operands {
             _ => self.below(max + 1),
         }
     }
-    fn f32(&mut self) -> u32 {
+    pub(crate) fn f32(&mut self) -> u32 {
         let sign = (self.next() & 1) as u32;
         sign << 31 | (self.exponent(255) as u32) << 23 | self.fraction(23) as u32
     }
-    fn f64(&mut self) -> u64 {
+    pub(crate) fn f64(&mut self) -> u64 {
         (self.next() & 1) << 63 | self.exponent(2047) << 52 | self.fraction(52)
     }
     fn f80(&mut self) -> F80 {
@@ -79,7 +79,7 @@ impl Operands {
         }
     }
     /// A number that is often close to `other`.
-    fn f32_near(&mut self, other: u32) -> u32 {
+    pub(crate) fn f32_near(&mut self, other: u32) -> u32 {
         match self.below(4) {
             0 => {
                 other.wrapping_add((self.below(5) as u32).wrapping_sub(2))
@@ -93,7 +93,7 @@ impl Operands {
             _ => self.f32(),
         }
     }
-    fn f64_near(&mut self, other: u64) -> u64 {
+    pub(crate) fn f64_near(&mut self, other: u64) -> u64 {
         match self.below(4) {
             0 => other.wrapping_add(self.below(5).wrapping_sub(2)) ^ (self.next() & 1) << 63,
             1 => {
@@ -125,7 +125,7 @@ impl Operands {
         near
     }
     /// MXCSR with all exceptions masked, and random rounding, DAZ, FTZ.
-    fn mxcsr(&mut self) -> u32 {
+    pub(crate) fn mxcsr(&mut self) -> u32 {
         let r = self.next() as u32;
         0x1f80 | (r & 3) << 13 | (r >> 2 & 1) << 6 | (r >> 3 & 1) << 15
     }

@@ -12,7 +12,7 @@ pub mod compare;
 pub mod convert;
 pub mod extended;
 #[cfg(all(test, target_arch = "x86_64"))]
-mod host;
+pub(crate) mod host;
 
 /// Invalid operation.
 pub const IE: u8 = 1;
@@ -511,18 +511,14 @@ fn round<F: Format>(
         return F::pack(sign, (unbounded + F::MAX_EXPONENT) as u32, r.significand);
     }
     if env.masks & UE == 0 {
-        if F::X87 {
-            env.raise(if r.inexact { UE | PE } else { UE });
-            let wrapped = unbounded + WRAP;
-            // Results that are out of reach even so exist only as scaled ones (FSCALE), never as those of arithmetic.
-            return if wrapped < minimum {
-                F::zero(sign)
-            } else {
-                F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
-            };
-        }
-        env.raise(UE);
-        return F::zero(sign);
+        env.raise(if r.inexact { UE | PE } else { UE });
+        let wrapped = unbounded + WRAP;
+        // SSE writes no result then. Results that are out of reach even so are those of scaling (FSCALE) alone.
+        return if F::X87 && wrapped >= minimum {
+            F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::zero(sign)
+        };
     }
     if env.ftz {
         env.raise(UE | PE);
@@ -541,18 +537,14 @@ fn round<F: Format>(
 /// The result beyond the largest number of a format.
 #[cold]
 fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, env: &mut Env) -> F {
-    if F::X87 && env.masks & OE == 0 {
+    if env.masks & OE == 0 {
         env.raise(if r.inexact { OE | PE } else { OE });
         let wrapped = unbounded - WRAP;
-        return if wrapped > F::MAX_EXPONENT {
-            F::infinity(sign)
-        } else {
+        return if F::X87 && wrapped <= F::MAX_EXPONENT {
             F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::infinity(sign)
         };
-    }
-    if env.masks & OE == 0 {
-        env.raise(OE);
-        return F::infinity(sign);
     }
     env.raise(OE | PE);
     let to_infinity = match env.rounding {
