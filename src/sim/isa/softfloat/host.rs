@@ -342,55 +342,36 @@ fn fused_multiply_add_is_that_of_the_host() {
         return;
     }
     let mut draw = Operands(5);
-    for _ in 0..2 * CASES {
+    macro_rules! forms {
+        ($mxcsr:ident, $a:ident, $b:ident, $c:ident, $float:ident, $wrap:ident, $($instruction:literal, $order:expr;)*) => {$(
+            let (mut x, y, z) = ($float::from_bits($a), $float::from_bits($b), $float::from_bits($c));
+            let flags = sse!($mxcsr, concat!($instruction, " {x}, {y}, {z}"), x = inout(xmm_reg) x,
+                y = in(xmm_reg) y, z = in(xmm_reg) z);
+            let mut env = Env::from_mxcsr($mxcsr);
+            let [p, q, r] = $order;
+            let ours = fused_multiply_add($wrap(p), $wrap(q), $wrap(r), &mut env).0;
+            assert_eq!((ours, env.flags), (x.to_bits(), flags),
+                "{} {:#x} {:#x} {:#x} mxcsr {:#x}: ours, host", $instruction, $a, $b, $c, $mxcsr);
+        )*};
+    }
+    for _ in 0..CASES {
         let mxcsr = draw.mxcsr();
         let (a, b) = (draw.f64(), draw.f64());
         // Often close to the product, so that most of it cancels.
-        let product = (f64::from_bits(a) * f64::from_bits(b)).to_bits();
-        let c = draw.f64_near(product);
-        let mut x = f64::from_bits(a);
-        let flags = sse!(mxcsr, "vfmadd213sd {x}, {y}, {z}", x = inout(xmm_reg) x,
-            y = in(xmm_reg) f64::from_bits(b), z = in(xmm_reg) f64::from_bits(c));
-        let mut env = Env::from_mxcsr(mxcsr);
-        let ours = fused_multiply_add(F64(a), F64(b), F64(c), &mut env).0;
-        // Which of several NaNs is chosen depends on the instruction's form: see the function.
-        let nans = [a, b, c]
-            .iter()
-            .filter(|n| f64::from_bits(**n).is_nan())
-            .count();
-        let ours = if nans > 1 && f64::from_bits(ours).is_nan() {
-            x.to_bits()
-        } else {
-            ours
-        };
-        assert_eq!(
-            (ours, env.flags),
-            (x.to_bits(), flags),
-            "{a:#x} {b:#x} {c:#x} mxcsr {mxcsr:#x}: ours, host"
-        );
-
+        let c = draw.f64_near((f64::from_bits(a) * f64::from_bits(b)).to_bits());
+        // The order of the arguments also says which NaN goes first.
+        forms! { mxcsr, a, b, c, f64, F64,
+            "vfmadd213sd", [b, a, c];
+            "vfmadd132sd", [a, c, b];
+            "vfmadd231sd", [b, c, a];
+        }
         let (a, b) = (draw.f32(), draw.f32());
-        let product = (f32::from_bits(a) * f32::from_bits(b)).to_bits();
-        let c = draw.f32_near(product);
-        let mut x = f32::from_bits(a);
-        let flags = sse!(mxcsr, "vfmadd213ss {x}, {y}, {z}", x = inout(xmm_reg) x,
-            y = in(xmm_reg) f32::from_bits(b), z = in(xmm_reg) f32::from_bits(c));
-        let mut env = Env::from_mxcsr(mxcsr);
-        let ours = fused_multiply_add(F32(a), F32(b), F32(c), &mut env).0;
-        let nans = [a, b, c]
-            .iter()
-            .filter(|n| f32::from_bits(**n).is_nan())
-            .count();
-        let ours = if nans > 1 && f32::from_bits(ours).is_nan() {
-            x.to_bits()
-        } else {
-            ours
-        };
-        assert_eq!(
-            (ours, env.flags),
-            (x.to_bits(), flags),
-            "{a:#x} {b:#x} {c:#x} mxcsr {mxcsr:#x}: ours, host"
-        );
+        let c = draw.f32_near((f32::from_bits(a) * f32::from_bits(b)).to_bits());
+        forms! { mxcsr, a, b, c, f32, F32,
+            "vfmadd213ss", [b, a, c];
+            "vfmadd132ss", [a, c, b];
+            "vfmadd231ss", [b, c, a];
+        }
     }
 }
 
