@@ -385,9 +385,10 @@ fn to_memory(value: F80) -> Memory {
     bytes
 }
 fn from_memory(bytes: Memory) -> F80 {
+    let bits = u128::from_le_bytes(bytes);
     F80 {
-        significand: u64::from_le_bytes(bytes[..8].try_into().unwrap()),
-        sign_exponent: u16::from_le_bytes([bytes[8], bytes[9]]),
+        significand: bits as u64,
+        sign_exponent: (bits >> 64) as u16,
     }
 }
 

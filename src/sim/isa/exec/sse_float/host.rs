@@ -10,7 +10,8 @@ use crate::sim::isa::softfloat::host::Operands;
 use crate::sim::isa::state::{Cpu, RAX, RCX, RDI};
 use crate::sim::memory::{AccessKind, Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use iced_x86::{
-    Code, EncodingKind, Instruction, MemoryOperand, Mnemonic, OpCodeOperandKind, Register,
+    Code, EncodingKind, IcedError, Instruction, MemoryOperand, Mnemonic, OpCodeOperandKind,
+    Register,
 };
 use std::ffi::c_void;
 
@@ -67,46 +68,50 @@ impl Stubs {
 
     /// Assembles a stub around an instruction: loads the state, runs it, stores the state.
     fn add(&mut self, insn: Instruction) -> Stub {
-        use iced_x86::code_asm::{
-            CodeAssembler, mm0, mm1, ptr, r10, r10d, r11, rax, rcx, rdi, rdx, xmm0, xmm1,
-        };
-        let mut a = CodeAssembler::new(64).unwrap();
-        let mut after = a.create_label();
-        a.movups(xmm0, ptr(rdi)).unwrap();
-        a.movups(xmm1, ptr(rdi + 16)).unwrap();
-        a.movq(mm0, ptr(rdi + 32)).unwrap();
-        a.movq(mm1, ptr(rdi + 40)).unwrap();
-        a.mov(rax, ptr(rdi + 48)).unwrap();
-        a.mov(rcx, ptr(rdi + 56)).unwrap();
-        a.ldmxcsr(ptr(rdi + 64)).unwrap();
-        // The handler of SIGFPE goes on at R11 and sets R10.
-        a.lea(r11, ptr(after)).unwrap();
-        a.mov(r10d, 0).unwrap();
-        a.add_instruction(insn).unwrap();
-        a.set_label(&mut after).unwrap();
-        a.pushfq().unwrap();
-        a.pop(rdx).unwrap();
-        a.mov(ptr(rdi + 72), rdx).unwrap();
-        a.stmxcsr(ptr(rdi + 64)).unwrap();
-        a.ldmxcsr(ptr(rdi + 68)).unwrap();
-        a.movups(ptr(rdi), xmm0).unwrap();
-        a.movups(ptr(rdi + 16), xmm1).unwrap();
-        a.movq(ptr(rdi + 32), mm0).unwrap();
-        a.movq(ptr(rdi + 40), mm1).unwrap();
-        a.mov(ptr(rdi + 48), rax).unwrap();
-        a.mov(ptr(rdi + 56), rcx).unwrap();
-        a.mov(ptr(rdi + 80), r10).unwrap();
-        a.emms().unwrap();
-        a.ret().unwrap();
         // SAFETY: the mapping is private to this struct and large enough (checked).
         unsafe {
             let at = self.base.add(self.used);
-            let code = a.assemble(at as u64).unwrap();
+            let code = Self::assemble(insn, at as u64).expect("the operands fit the instructions");
             self.used += code.len().next_multiple_of(16);
             assert!(self.used <= Self::SIZE);
             at.copy_from_nonoverlapping(code.as_ptr(), code.len());
             std::mem::transmute::<*mut u8, Stub>(at)
         }
+    }
+
+    fn assemble(insn: Instruction, at: u64) -> Result<Vec<u8>, IcedError> {
+        use iced_x86::code_asm::{
+            CodeAssembler, mm0, mm1, ptr, r10, r10d, r11, rax, rcx, rdi, rdx, xmm0, xmm1,
+        };
+        let mut a = CodeAssembler::new(64)?;
+        let mut after = a.create_label();
+        a.movups(xmm0, ptr(rdi))?;
+        a.movups(xmm1, ptr(rdi + 16))?;
+        a.movq(mm0, ptr(rdi + 32))?;
+        a.movq(mm1, ptr(rdi + 40))?;
+        a.mov(rax, ptr(rdi + 48))?;
+        a.mov(rcx, ptr(rdi + 56))?;
+        a.ldmxcsr(ptr(rdi + 64))?;
+        // The handler of SIGFPE goes on at R11 and sets R10.
+        a.lea(r11, ptr(after))?;
+        a.mov(r10d, 0)?;
+        a.add_instruction(insn)?;
+        a.set_label(&mut after)?;
+        a.pushfq()?;
+        a.pop(rdx)?;
+        a.mov(ptr(rdi + 72), rdx)?;
+        a.stmxcsr(ptr(rdi + 64))?;
+        a.ldmxcsr(ptr(rdi + 68))?;
+        a.movups(ptr(rdi), xmm0)?;
+        a.movups(ptr(rdi + 16), xmm1)?;
+        a.movq(ptr(rdi + 32), mm0)?;
+        a.movq(ptr(rdi + 40), mm1)?;
+        a.mov(ptr(rdi + 48), rax)?;
+        a.mov(ptr(rdi + 56), rcx)?;
+        a.mov(ptr(rdi + 80), r10)?;
+        a.emms()?;
+        a.ret()?;
+        a.assemble(at)
     }
 }
 
@@ -202,7 +207,9 @@ fn simulate(
     cx.cpu.gpr[RCX] = state.rcx;
     cx.cpu.gpr[RDI] = AT;
     cx.cpu.set_mxcsr(state.mxcsr);
-    cx.mem.write(AT + 16, state.xmm1).unwrap();
+    cx.mem
+        .write(AT + 16, state.xmm1)
+        .expect("the page is mapped");
     let answer = execute(cx, insn);
     state.xmm0 = cx.cpu.xmm(0);
     state.xmm1 = cx.cpu.xmm(1);
