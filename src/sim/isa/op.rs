@@ -20,7 +20,9 @@ pub enum Flow {
     Time,
     /// The instruction did part of its work (`rep`): run it again; it has not retired yet.
     Again,
-    /// The fault is in `cpu_fault`; nothing has changed.
+    /// The instruction is done, and the block must end behind it, as decoded code may have changed.
+    Stop,
+    /// The fault is in [`Context::fault`]; nothing has changed.
     Fault,
 }
 
@@ -36,8 +38,19 @@ pub struct Context {
     pub mem: Memory,
     /// Why the last handler returned [`Flow::Fault`].
     pub fault: Fault,
+    /// Iterations that `rep` instructions have done since the run loop last looked.
+    pub repeats: u64,
+    /// An instruction read the time.
+    pub clock_read: bool,
     /// Decoded instructions for operations without a fast handler, indexed by [`Op::imm`].
     pub slow: Vec<iced_x86::Instruction>,
+}
+
+impl Context {
+    /// Registers and memory, with nothing pending.
+    pub fn new(cpu: Cpu, mem: Memory) -> Self {
+        Self { cpu, mem, fault: Fault::Unsupported, repeats: 0, clock_read: false, slow: Vec::new() }
+    }
 }
 
 /// A decoded operation.
