@@ -336,6 +336,7 @@ fn integral_values_are_those_of_the_host() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn fused_multiply_add_is_that_of_the_host() {
     if !std::arch::is_x86_feature_detected!("fma") {
         eprintln!("skipped: the host has no FMA");

@@ -185,12 +185,7 @@ fn context() -> Context {
         Backing::Anonymous,
         Purpose::Anonymous,
     );
-    Context {
-        cpu: Cpu::new([].into()),
-        mem,
-        fault: Fault::Unsupported,
-        slow: Vec::new(),
-    }
+    Context::new(Cpu::new([].into()), mem)
 }
 
 /// Runs the instruction in the simulator, on and into the same state as a stub.
@@ -361,8 +356,8 @@ fn every_instruction_does_what_the_host_does() {
 fn packed_memory_operands_must_be_aligned_and_others_need_not_be() {
     let mut cx = context();
     for code in family() {
-        let size = instruction(code, 0, true).unwrap().memory_size().size();
-        let mut insn = instruction(code, 0, true).unwrap();
+        let mut insn = instruction(code, 0, true).expect("it is in the family");
+        let size = insn.memory_size().size();
         insn.set_memory_displacement64(17);
         let answer = simulate(
             &mut cx,
@@ -414,8 +409,8 @@ fn other_encodings_are_left_to_others() {
 fn mxcsr_is_loaded_and_stored_and_its_reserved_bits_are_refused() {
     let mut cx = context();
     let at = MemoryOperand::with_base_displ(Register::RDI, 16);
-    let load = Instruction::with1(Code::Ldmxcsr_m32, at).unwrap();
-    let store = Instruction::with1(Code::Stmxcsr_m32, at).unwrap();
+    let load = Instruction::with1(Code::Ldmxcsr_m32, at).expect("a memory operand");
+    let store = Instruction::with1(Code::Stmxcsr_m32, at).expect("a memory operand");
     let mut state = State {
         xmm1: 0x1fa0,
         mxcsr: 0x1f80,
@@ -452,7 +447,7 @@ fn conversions_with_mmx_registers_enter_the_mmx_state() {
     ] {
         cx.cpu.x87 = Default::default();
         cx.cpu.x87.top = 5;
-        let insn = instruction(code, 0, memory).unwrap();
+        let insn = instruction(code, 0, memory).expect("it is in the family");
         assert_eq!(simulate(&mut cx, &insn, &mut state), Some(Ok(Flow::Next)));
         let x87 = &cx.cpu.x87;
         assert_eq!(
