@@ -130,13 +130,14 @@ impl Env {
         self.flags & !self.masks
     }
 
-    /// Whether an unmasked exception keeps the result from being computed. If so, the flags that only the computation
-    /// could have raised are taken back.
+    /// Whether an unmasked exception keeps the result from being computed. If so, what only the computation
+    /// could have told (other flags, `rounded_up`) is taken back.
     #[inline]
     pub fn stopped_before_result(&mut self) -> bool {
         let stopped = self.unmasked() & BEFORE_RESULT != 0;
         if stopped {
             self.flags &= BEFORE_RESULT;
+            self.rounded_up = false;
         }
         stopped
     }
@@ -411,10 +412,8 @@ fn propagate<F: Format>(a: &Parts, b: &Parts, env: &mut Env) -> Option<F> {
         false
     } else if !F::X87 {
         true
-    } else if a.class != b.class {
-        // The x87 unit prefers the quiet one, even if the other has the larger significand.
-        a.class == Class::QuietNan
     } else if a.significand != b.significand {
+        // So a quiet one goes before a signaling one.
         a.significand > b.significand
     } else {
         !a.sign
@@ -569,4 +568,148 @@ fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, e
 #[inline]
 fn precision<F: Format>(env: &Env) -> u32 {
     if F::X87 { env.precision } else { F::PRECISION }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What holds on every host; the wide net is cast in `host`, where the host is an x86 processor.
+    use super::arithmetic::{add, div, mul, sqrt, sub};
+    use super::*;
+
+    fn f64(x: f64) -> F64 {
+        F64(x.to_bits())
+    }
+
+    fn env(rounding: Rounding) -> Env {
+        Env {
+            rounding,
+            ..Env::default()
+        }
+    }
+
+    #[test]
+    fn directed_roundings_enclose_the_exact_result() {
+        let third = |rounding| div(f64(1.0), f64(3.0), &mut env(rounding)).0;
+        assert_eq!(third(Rounding::NearestEven), 0x3fd5_5555_5555_5555);
+        assert_eq!(third(Rounding::Down), 0x3fd5_5555_5555_5555);
+        assert_eq!(third(Rounding::Up), 0x3fd5_5555_5555_5556);
+        assert_eq!(
+            sqrt(f64(2.0), &mut env(Rounding::Up)).0,
+            0x3ff6_a09e_667f_3bcd
+        );
+        assert_eq!(
+            sqrt(f64(2.0), &mut env(Rounding::Zero)).0,
+            0x3ff6_a09e_667f_3bcc
+        );
+    }
+
+    #[test]
+    fn exact_cancellation_is_positive_unless_rounding_down() {
+        for (rounding, zero) in [(Rounding::NearestEven, 0), (Rounding::Down, 1 << 63)] {
+            let mut e = env(rounding);
+            assert_eq!(sub(f64(1.5), f64(1.5), &mut e), F64(zero));
+            assert_eq!(e.flags, 0);
+        }
+    }
+
+    #[test]
+    fn underflow_needs_a_tiny_and_inexact_result_while_masked() {
+        let smallest = F64(1);
+        let mut e = Env::default();
+        assert_eq!(mul(smallest, f64(2.0), &mut e), F64(2));
+        assert_eq!(e.flags, DE);
+        let mut e = Env::default();
+        assert_eq!(mul(smallest, f64(0.5), &mut e), F64(0));
+        assert_eq!(e.flags, DE | UE | PE);
+        let mut e = Env {
+            masks: 0x3f & !UE,
+            ..Env::default()
+        };
+        let _ = mul(f64(f64::MIN_POSITIVE), f64(0.5), &mut e);
+        assert_eq!((e.flags, e.unmasked()), (UE, UE));
+    }
+
+    #[test]
+    fn daz_and_ftz_make_zeros() {
+        let mut e = Env {
+            daz: true,
+            ..Env::default()
+        };
+        assert_eq!(add(F64(1 | 1 << 63), F64(1 << 63), &mut e), F64(1 << 63));
+        assert_eq!(e.flags, 0);
+        let mut e = Env {
+            ftz: true,
+            ..Env::default()
+        };
+        assert_eq!(mul(f64(-f64::MIN_POSITIVE), f64(0.5), &mut e), F64(1 << 63));
+        assert_eq!(e.flags, UE | PE);
+    }
+
+    #[test]
+    fn nans_are_chosen_by_position_or_by_significand() {
+        let (quiet, signaling) = (F64(0x7ff8_0000_0000_0001), F64(0xfff0_0000_0000_0002));
+        let mut e = Env::default();
+        assert_eq!(add(signaling, quiet, &mut e), F64(0xfff8_0000_0000_0002));
+        assert_eq!(e.flags, IE);
+        let wide = |significand| F80 {
+            sign_exponent: 0x7fff,
+            significand,
+        };
+        let mut e = Env::default();
+        let sum = add(
+            wide(0x8000_0000_0000_0005),
+            wide(0xc000_0000_0000_0001),
+            &mut e,
+        );
+        assert_eq!((sum, e.flags), (wide(0xc000_0000_0000_0001), IE));
+        let mut e = Env::default();
+        assert_eq!(
+            sub(F64::infinity(false), F64::infinity(false), &mut e),
+            F64::indefinite()
+        );
+        assert_eq!((F64::indefinite().0 >> 48, e.flags), (0xfff8, IE));
+    }
+
+    #[test]
+    fn precision_control_rounds_and_an_unmasked_overflow_wraps_the_exponent() {
+        let (one, three) = (
+            F80 {
+                sign_exponent: 0x3fff,
+                significand: 1 << 63,
+            },
+            F80 {
+                sign_exponent: 0x4000,
+                significand: 3 << 62,
+            },
+        );
+        let mut e = Env {
+            precision: 24,
+            ..Env::default()
+        };
+        assert_eq!(
+            div(one, three, &mut e),
+            F80 {
+                sign_exponent: 0x3ffd,
+                significand: 0xaaaa_ab00_0000_0000
+            }
+        );
+        assert!(e.rounded_up);
+        let large = F80 {
+            sign_exponent: 0x7ffe,
+            significand: 1 << 63,
+        };
+        let mut e = Env {
+            masks: 0x3f & !OE,
+            ..Env::default()
+        };
+        let product = mul(large, large, &mut e);
+        assert_eq!(
+            product,
+            F80 {
+                sign_exponent: (2 * 0x7ffe - 0x3fff - 24576) as u16,
+                significand: 1 << 63
+            }
+        );
+        assert_eq!(e.flags, OE);
+    }
 }
