@@ -443,15 +443,29 @@ impl Memory {
     /// # Errors
     /// The fault that the access raises; nothing has changed.
     #[inline(always)]
-    pub fn store_checked<T: Scalar, R: Recording>(&mut self, addr: u64, value: T) -> Result<bool, Fault> {
+    pub fn store_checked<T: Scalar, R: Recording>(
+        &mut self,
+        addr: u64,
+        value: T,
+    ) -> Result<bool, Fault> {
         if R::ON {
-            self.accesses.push(Access { addr, size: T::SIZE as u8, store: true });
+            self.accesses.push(Access {
+                addr,
+                size: T::SIZE as u8,
+                store: true,
+            });
         }
         let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
         let offset = addr.wrapping_sub(entry.write);
         if offset <= PAGE_SIZE - T::SIZE {
             // SAFETY: as in `store`.
-            unsafe { entry.host.add(offset as usize).cast::<T>().write_unaligned(value.swapped()) };
+            unsafe {
+                entry
+                    .host
+                    .add(offset as usize)
+                    .cast::<T>()
+                    .write_unaligned(value.swapped())
+            };
             return Ok(false);
         }
         self.store_slow(addr, value)?;
@@ -953,7 +967,11 @@ impl Memory {
     /// Records a load that a handler made silently.
     #[inline(always)]
     pub(crate) fn record_load(&mut self, addr: u64, size: u8) {
-        self.accesses.push(Access { addr, size, store: false });
+        self.accesses.push(Access {
+            addr,
+            size,
+            store: false,
+        });
     }
     /// Forgets the recorded accesses.
     #[inline(always)]

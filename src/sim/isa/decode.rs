@@ -68,32 +68,40 @@ pub(crate) fn decode<R: Recording>(
     while i < instructions.len() {
         let insn = &instructions[i];
         first_instruction.push(i as u8);
-        if let Some(op) = instructions.get(i + 1).and_then(|next| fast::fuse::<R>(insn, next, entry)) {
+        if let Some(op) = instructions
+            .get(i + 1)
+            .and_then(|next| fast::fuse::<R>(insn, next, entry))
+        {
             ops.push(op);
             i += 2;
             continue;
         }
-        let slot = cx.slow.len();
-        match fast::translate::<R>(insn, entry, slot) {
-            Some((op, needs_slot)) => {
-                ops.push(op);
-                if needs_slot {
-                    cx.slow.push(*insn);
-                }
-            }
-            None => {
-                ops.push(fast::complete(slot));
-                cx.slow.push(*insn);
-            }
-        }
+        ops.push(fast::translate::<R>(insn, entry, &mut cx.side));
         i += 1;
     }
-    let last = instructions.last().expect("fetch gives at least one instruction");
-    let target = if last.op0_kind() == iced_x86::OpKind::NearBranch64 { last.near_branch64() } else { 0 };
-    Ok(Decoded { target, end: last.next_ip(), instructions, ops, first_instruction })
+    let last = instructions
+        .last()
+        .expect("fetch gives at least one instruction");
+    let target = if last.op0_kind() == iced_x86::OpKind::NearBranch64 {
+        last.near_branch64()
+    } else {
+        0
+    };
+    Ok(Decoded {
+        target,
+        end: last.next_ip(),
+        instructions,
+        ops,
+        first_instruction,
+    })
 }
 
-fn fetch(mem: &mut Memory, entry: u64, features: Features, limit: usize) -> Result<Vec<Instruction>, Fault> {
+fn fetch(
+    mem: &mut Memory,
+    entry: u64,
+    features: Features,
+    limit: usize,
+) -> Result<Vec<Instruction>, Fault> {
     let number = entry / PAGE_SIZE;
     let offset = (entry % PAGE_SIZE) as usize;
     let page = mem.code_page(number).map_err(|f| at_entry(f, entry))?;
@@ -124,7 +132,11 @@ fn fetch(mem: &mut Memory, entry: u64, features: Features, limit: usize) -> Resu
 
 fn at_entry(fault: Fault, entry: u64) -> Fault {
     match fault {
-        Fault::Page { kind, mapped, .. } => Fault::Page { addr: entry, kind, mapped },
+        Fault::Page { kind, mapped, .. } => Fault::Page {
+            addr: entry,
+            kind,
+            mapped,
+        },
         other => other,
     }
 }

@@ -3,9 +3,10 @@
 //! [`translate`] picks one for an instruction, or answers `None`, and then the complete path of `exec` serves. The file
 //! is long because it is a table.
 use super::exec::integer::{adc_flags, condition_number, sbb_flags, shift_value};
+use super::exec::sse_integer::table;
 use super::exec::{gpr_number, is_high_byte, vec_number};
 use super::flags::Rule;
-use super::op::{Context, Flow, Handler, Op};
+use super::op::{Context, Flow, Handler, LaneOp, Op, SideTables};
 use super::state::{BLOCK, FS, GS, RAX, RCX, RDX, RSP, ZERO};
 use crate::sim::memory::{Fault, Recording, Scalar};
 use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
@@ -109,7 +110,9 @@ pub(crate) struct Lazy {
 impl Lazy {
     #[inline(always)]
     fn set<T: Int>(self, cx: &mut Context, result: T) {
-        cx.cpu.flags.set(self.rule, T::WIDTH, result.to_u64(), self.operand);
+        cx.cpu
+            .flags
+            .set(self.rule, T::WIDTH, result.to_u64(), self.operand);
     }
 }
 
@@ -186,13 +189,90 @@ fn holds_add<T: Int, const CC: u8>(a: T, b: T, result: T) -> bool {
     }
 }
 
-alu!(Add, true, |_cx, a, b| (a.add(b), Lazy { rule: Rule::Add, operand: b.to_u64() }), holds_add);
-alu!(Sub, true, |_cx, a, b| (a.sub(b), Lazy { rule: Rule::Sub, operand: b.to_u64() }), holds_sub);
-alu!(Cmp, false, |_cx, a, b| (a.sub(b), Lazy { rule: Rule::Sub, operand: b.to_u64() }), holds_sub);
-alu!(And, true, |_cx, a, b| (T::from_u64(a.to_u64() & b.to_u64()), Lazy { rule: Rule::Logic, operand: 0 }), holds_logic);
-alu!(Test, false, |_cx, a, b| (T::from_u64(a.to_u64() & b.to_u64()), Lazy { rule: Rule::Logic, operand: 0 }), holds_logic);
-alu!(Or, true, |_cx, a, b| (T::from_u64(a.to_u64() | b.to_u64()), Lazy { rule: Rule::Logic, operand: 0 }), holds_logic);
-alu!(Xor, true, |_cx, a, b| (T::from_u64(a.to_u64() ^ b.to_u64()), Lazy { rule: Rule::Logic, operand: 0 }), holds_logic);
+alu!(
+    Add,
+    true,
+    |_cx, a, b| (
+        a.add(b),
+        Lazy {
+            rule: Rule::Add,
+            operand: b.to_u64()
+        }
+    ),
+    holds_add
+);
+alu!(
+    Sub,
+    true,
+    |_cx, a, b| (
+        a.sub(b),
+        Lazy {
+            rule: Rule::Sub,
+            operand: b.to_u64()
+        }
+    ),
+    holds_sub
+);
+alu!(
+    Cmp,
+    false,
+    |_cx, a, b| (
+        a.sub(b),
+        Lazy {
+            rule: Rule::Sub,
+            operand: b.to_u64()
+        }
+    ),
+    holds_sub
+);
+alu!(
+    And,
+    true,
+    |_cx, a, b| (
+        T::from_u64(a.to_u64() & b.to_u64()),
+        Lazy {
+            rule: Rule::Logic,
+            operand: 0
+        }
+    ),
+    holds_logic
+);
+alu!(
+    Test,
+    false,
+    |_cx, a, b| (
+        T::from_u64(a.to_u64() & b.to_u64()),
+        Lazy {
+            rule: Rule::Logic,
+            operand: 0
+        }
+    ),
+    holds_logic
+);
+alu!(
+    Or,
+    true,
+    |_cx, a, b| (
+        T::from_u64(a.to_u64() | b.to_u64()),
+        Lazy {
+            rule: Rule::Logic,
+            operand: 0
+        }
+    ),
+    holds_logic
+);
+alu!(
+    Xor,
+    true,
+    |_cx, a, b| (
+        T::from_u64(a.to_u64() ^ b.to_u64()),
+        Lazy {
+            rule: Rule::Logic,
+            operand: 0
+        }
+    ),
+    holds_logic
+);
 alu!(
     Adc,
     true,
@@ -200,7 +280,13 @@ alu!(
         let carry = u64::from(cx.cpu.flags.carry());
         let r = a.add(b).add(T::from_u64(carry));
         let flags = adc_flags(a.to_u64(), b.to_u64(), carry, r.to_u64(), T::WIDTH);
-        (r, Lazy { rule: Rule::Explicit, operand: flags })
+        (
+            r,
+            Lazy {
+                rule: Rule::Explicit,
+                operand: flags,
+            },
+        )
     },
     holds_add
 );
@@ -211,7 +297,13 @@ alu!(
         let carry = u64::from(cx.cpu.flags.carry());
         let r = a.sub(b).sub(T::from_u64(carry));
         let flags = sbb_flags(a.to_u64(), b.to_u64(), carry, r.to_u64(), T::WIDTH);
-        (r, Lazy { rule: Rule::Explicit, operand: flags })
+        (
+            r,
+            Lazy {
+                rule: Rule::Explicit,
+                operand: flags,
+            },
+        )
     },
     holds_sub
 );
@@ -241,7 +333,11 @@ fn in_register<O: Alu, T: Int>(cx: &mut Context, op: &Op, b: T) -> (T, T, T, Flo
 }
 
 #[inline(always)]
-fn in_memory<O: Alu, T: Int, R: Recording>(cx: &mut Context, op: &Op, b: T) -> Result<(T, T, T, Flow), Fault> {
+fn in_memory<O: Alu, T: Int, R: Recording>(
+    cx: &mut Context,
+    op: &Op,
+    b: T,
+) -> Result<(T, T, T, Flow), Fault> {
     let at = op.address(&cx.cpu);
     let a = cx.mem.load::<T, R>(at)?;
     let (result, lazy) = O::apply(cx, a, b);
@@ -333,7 +429,10 @@ fn mov_mr<T: Int, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
 }
 fn mov_mi<T: Int, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
     let at = op.address(&cx.cpu);
-    after_store!(attempt!(cx, cx.mem.store_checked::<T, R>(at, T::from_u64(op.imm as u64))))
+    after_store!(attempt!(
+        cx,
+        cx.mem.store_checked::<T, R>(at, T::from_u64(op.imm as u64))
+    ))
 }
 
 /// Zero or sign extension from `F` to `T`.
@@ -341,7 +440,11 @@ fn mov_mi<T: Int, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
 fn extend<F: Int, T: Int, const SIGNED: bool>(value: F) -> T {
     let v = value.to_u64();
     let shift = 64 - (8 << F::WIDTH);
-    T::from_u64(if SIGNED { (((v << shift) as i64) >> shift) as u64 } else { v })
+    T::from_u64(if SIGNED {
+        (((v << shift) as i64) >> shift) as u64
+    } else {
+        v
+    })
 }
 fn movx_rr<F: Int, T: Int, const SIGNED: bool>(cx: &mut Context, op: &Op) -> Flow {
     let value = F::from_u64(cx.cpu.gpr[op.base]);
@@ -371,12 +474,19 @@ fn extend_accumulator<F: Int, T: Int>(cx: &mut Context, _op: &Op) -> Flow {
     Flow::Next
 }
 fn sign_to_rdx<T: Int>(cx: &mut Context, _op: &Op) -> Flow {
-    let sign = if T::from_u64(cx.cpu.gpr[RAX]).top() { u64::MAX } else { 0 };
+    let sign = if T::from_u64(cx.cpu.gpr[RAX]).top() {
+        u64::MAX
+    } else {
+        0
+    };
     T::put(&mut cx.cpu.gpr[RDX], T::from_u64(sign));
     Flow::Next
 }
 fn xchg_rr<T: Int>(cx: &mut Context, op: &Op) -> Flow {
-    let (a, b) = (T::from_u64(cx.cpu.gpr[op.dst]), T::from_u64(cx.cpu.gpr[op.base]));
+    let (a, b) = (
+        T::from_u64(cx.cpu.gpr[op.dst]),
+        T::from_u64(cx.cpu.gpr[op.base]),
+    );
     T::put(&mut cx.cpu.gpr[op.dst], b);
     T::put(&mut cx.cpu.gpr[op.base], a);
     Flow::Next
@@ -397,7 +507,12 @@ fn step_r<T: Int, const UP: bool>(cx: &mut Context, op: &Op) -> Flow {
     let a = T::from_u64(cx.cpu.gpr[op.dst]);
     let result = if UP { a.add(one) } else { a.sub(one) };
     T::put(&mut cx.cpu.gpr[op.dst], result);
-    cx.cpu.flags.set(if UP { Rule::Inc } else { Rule::Dec }, T::WIDTH, result.to_u64(), carry);
+    cx.cpu.flags.set(
+        if UP { Rule::Inc } else { Rule::Dec },
+        T::WIDTH,
+        result.to_u64(),
+        carry,
+    );
     Flow::Next
 }
 fn step_m<T: Int, R: Recording, const UP: bool>(cx: &mut Context, op: &Op) -> Flow {
@@ -407,14 +522,21 @@ fn step_m<T: Int, R: Recording, const UP: bool>(cx: &mut Context, op: &Op) -> Fl
     let a = attempt!(cx, cx.mem.load::<T, R>(at));
     let result = if UP { a.add(one) } else { a.sub(one) };
     let stale = attempt!(cx, cx.mem.store_checked::<T, R>(at, result));
-    cx.cpu.flags.set(if UP { Rule::Inc } else { Rule::Dec }, T::WIDTH, result.to_u64(), carry);
+    cx.cpu.flags.set(
+        if UP { Rule::Inc } else { Rule::Dec },
+        T::WIDTH,
+        result.to_u64(),
+        carry,
+    );
     after_store!(stale)
 }
 fn neg_r<T: Int>(cx: &mut Context, op: &Op) -> Flow {
     let a = T::from_u64(cx.cpu.gpr[op.dst]);
     let result = T::from_u64(0).sub(a);
     T::put(&mut cx.cpu.gpr[op.dst], result);
-    cx.cpu.flags.set(Rule::Sub, T::WIDTH, result.to_u64(), a.to_u64());
+    cx.cpu
+        .flags
+        .set(Rule::Sub, T::WIDTH, result.to_u64(), a.to_u64());
     Flow::Next
 }
 fn not_r<T: Int>(cx: &mut Context, op: &Op) -> Flow {
@@ -444,7 +566,11 @@ fn shift_mnemonic(kind: u8) -> Mnemonic {
 #[inline(always)]
 fn shift_register<T: Int, const KIND: u8>(cx: &mut Context, op: &Op, count: u32) {
     let a = T::from_u64(cx.cpu.gpr[op.dst]).to_u64();
-    let old = if KIND >= ROL { cx.cpu.flags.status() } else { 0 };
+    let old = if KIND >= ROL {
+        cx.cpu.flags.status()
+    } else {
+        0
+    };
     let (result, flags) = shift_value(shift_mnemonic(KIND), a, count, T::WIDTH, old);
     T::put(&mut cx.cpu.gpr[op.dst], T::from_u64(result));
     cx.cpu.flags.set_status(flags);
@@ -477,14 +603,22 @@ fn imul_result<T: Int>(cx: &mut Context, op: &Op, a: T, b: T) {
         (low as u64, overflow)
     } else {
         let product = signed(a).wrapping_mul(signed(b));
-        (product as u64, signed(T::from_u64(product as u64)) != product)
+        (
+            product as u64,
+            signed(T::from_u64(product as u64)) != product,
+        )
     };
     T::put(&mut cx.cpu.gpr[op.dst], T::from_u64(result));
     let kept = cx.cpu.flags.status() & !(CF | OF);
-    cx.cpu.flags.set_status(kept | if overflow { CF | OF } else { 0 });
+    cx.cpu
+        .flags
+        .set_status(kept | if overflow { CF | OF } else { 0 });
 }
 fn imul_rr<T: Int>(cx: &mut Context, op: &Op) -> Flow {
-    let (a, b) = (T::from_u64(cx.cpu.gpr[op.dst]), T::from_u64(cx.cpu.gpr[op.base]));
+    let (a, b) = (
+        T::from_u64(cx.cpu.gpr[op.dst]),
+        T::from_u64(cx.cpu.gpr[op.base]),
+    );
     imul_result(cx, op, a, b);
     Flow::Next
 }
@@ -515,7 +649,9 @@ fn mul_r<T: Int>(cx: &mut Context, op: &Op) -> Flow {
     T::put(&mut cx.cpu.gpr[RAX], T::from_u64(product as u64));
     T::put(&mut cx.cpu.gpr[RDX], T::from_u64(high));
     let kept = cx.cpu.flags.status() & !(CF | OF);
-    cx.cpu.flags.set_status(kept | if high == 0 { 0 } else { CF | OF });
+    cx.cpu
+        .flags
+        .set_status(kept | if high == 0 { 0 } else { CF | OF });
     Flow::Next
 }
 fn div32_r(cx: &mut Context, op: &Op) -> Flow {
@@ -548,7 +684,10 @@ fn div64_r(cx: &mut Context, op: &Op) -> Flow {
 fn idiv32_r(cx: &mut Context, op: &Op) -> Flow {
     let divisor = i64::from(cx.cpu.gpr[op.dst] as i32);
     let dividend = (cx.cpu.gpr[RDX] << 32 | cx.cpu.gpr[RAX] & 0xffff_ffff) as i64;
-    let Some(quotient) = dividend.checked_div(divisor).filter(|&q| i32::try_from(q).is_ok()) else {
+    let Some(quotient) = dividend
+        .checked_div(divisor)
+        .filter(|&q| i32::try_from(q).is_ok())
+    else {
         return fault(cx, Fault::Divide);
     };
     cx.cpu.gpr[RAX] = quotient as u64 & 0xffff_ffff;
@@ -559,7 +698,11 @@ fn idiv32_r(cx: &mut Context, op: &Op) -> Flow {
 // ---- conditions ------------------------------------------------------------------------------------------------------
 
 fn jcc<const CC: u8>(cx: &mut Context, _op: &Op) -> Flow {
-    if cx.cpu.flags.condition(CC) { Flow::Taken } else { Flow::NotTaken }
+    if cx.cpu.flags.condition(CC) {
+        Flow::Taken
+    } else {
+        Flow::NotTaken
+    }
 }
 fn setcc_r<const CC: u8>(cx: &mut Context, op: &Op) -> Flow {
     let holds = cx.cpu.flags.condition(CC);
@@ -567,7 +710,11 @@ fn setcc_r<const CC: u8>(cx: &mut Context, op: &Op) -> Flow {
     Flow::Next
 }
 fn cmovcc_rr<T: Int, const CC: u8>(cx: &mut Context, op: &Op) -> Flow {
-    let from = if cx.cpu.flags.condition(CC) { op.base } else { op.dst };
+    let from = if cx.cpu.flags.condition(CC) {
+        op.base
+    } else {
+        op.dst
+    };
     let value = T::from_u64(cx.cpu.gpr[from]);
     T::put(&mut cx.cpu.gpr[op.dst], value);
     Flow::Next
@@ -575,7 +722,11 @@ fn cmovcc_rr<T: Int, const CC: u8>(cx: &mut Context, op: &Op) -> Flow {
 fn cmovcc_rm<T: Int, R: Recording, const CC: u8>(cx: &mut Context, op: &Op) -> Flow {
     let at = op.address(&cx.cpu);
     let loaded = attempt!(cx, cx.mem.load::<T, R>(at));
-    let value = if cx.cpu.flags.condition(CC) { loaded } else { T::from_u64(cx.cpu.gpr[op.dst]) };
+    let value = if cx.cpu.flags.condition(CC) {
+        loaded
+    } else {
+        T::from_u64(cx.cpu.gpr[op.dst])
+    };
     T::put(&mut cx.cpu.gpr[op.dst], value);
     Flow::Next
 }
@@ -744,6 +895,42 @@ vector_ops! {
     VUnpackHighQ => |a, b| a >> 64 | b & !u128::from(u64::MAX);
 }
 
+/// A lane operation from the table; `IMMEDIATE` only tells which kind the table entry is.
+#[inline(always)]
+fn apply_lane<const IMMEDIATE: bool>(cx: &mut Context, op: &Op, source: u128) {
+    let destination = &mut cx.cpu.vec[op.dst][0];
+    match cx.side.lanes[op.imm as usize] {
+        LaneOp::Binary(f) if !IMMEDIATE => f(destination, &source),
+        LaneOp::Immediate(f, immediate) if IMMEDIATE => f(destination, &source, immediate),
+        LaneOp::Constant(f, constant) => f(destination, &constant),
+        LaneOp::Binary(_) | LaneOp::Immediate(..) => {
+            debug_assert!(false, "translate pairs handler and entry")
+        }
+    }
+}
+fn lane_rr<const IMMEDIATE: bool>(cx: &mut Context, op: &Op) -> Flow {
+    let source = cx.cpu.vec[op.base][0];
+    apply_lane::<IMMEDIATE>(cx, op, source);
+    Flow::Next
+}
+fn lane_rm<R: Recording, const IMMEDIATE: bool>(cx: &mut Context, op: &Op) -> Flow {
+    let at = op.address(&cx.cpu);
+    if at & 15 != 0 {
+        return fault(cx, Fault::GeneralProtection);
+    }
+    let source = attempt!(cx, cx.mem.load::<u128, R>(at));
+    apply_lane::<IMMEDIATE>(cx, op, source);
+    Flow::Next
+}
+fn lane_constant(cx: &mut Context, op: &Op) -> Flow {
+    apply_lane::<false>(cx, op, 0);
+    Flow::Next
+}
+fn pmovmskb(cx: &mut Context, op: &Op) -> Flow {
+    cx.cpu.gpr[op.dst] = super::exec::sse_integer::arithmetic::pmovmskb(cx.cpu.vec[op.base][0]);
+    Flow::Next
+}
+
 // ---- scalar floating point -------------------------------------------------------------------------------------------
 
 /// A floating-point width that the host computes exactly as the guest when nothing unusual is involved.
@@ -861,7 +1048,10 @@ fn set_low<F: Float>(slot: &mut u128, value: F) {
 
 fn fp_rr<F: Float, const OP: u8>(cx: &mut Context, op: &Op) -> Flow {
     if cx.cpu.fp_fast {
-        let (a, b) = (low::<F>(cx.cpu.vec[op.dst][0]), low::<F>(cx.cpu.vec[op.base][0]));
+        let (a, b) = (
+            low::<F>(cx.cpu.vec[op.dst][0]),
+            low::<F>(cx.cpu.vec[op.base][0]),
+        );
         if let Some(r) = exact::<F, OP>(a, b) {
             set_low(&mut cx.cpu.vec[op.dst][0], r);
             return Flow::Next;
@@ -873,7 +1063,10 @@ fn fp_rm<F: Float, R: Recording, const OP: u8>(cx: &mut Context, op: &Op) -> Flo
     if cx.cpu.fp_fast {
         let at = op.address(&cx.cpu);
         // Unrecorded: the complete path would record the same load again.
-        let b = F::from_bits(attempt!(cx, cx.mem.load::<F::Bits, crate::sim::memory::Silent>(at)));
+        let b = F::from_bits(attempt!(
+            cx,
+            cx.mem.load::<F::Bits, crate::sim::memory::Silent>(at)
+        ));
         if let Some(r) = exact::<F, OP>(low(cx.cpu.vec[op.dst][0]), b) {
             set_low(&mut cx.cpu.vec[op.dst][0], r);
             if R::ON {
@@ -889,8 +1082,15 @@ fn fsqrt_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
     if cx.cpu.fp_fast && a.is_plain() && !a.is_zero() && !a.to_bits().top() {
         // IEEE 754 square roots are correctly rounded, and computing an f32 one through f64 is innocuous.
         let r = a.to_f64().sqrt();
-        let bits = if F::Bits::WIDTH == 2 { u64::from((r as f32).to_bits()) } else { r.to_bits() };
-        set_low(&mut cx.cpu.vec[op.dst][0], F::from_bits(F::Bits::from_u64(bits)));
+        let bits = if F::Bits::WIDTH == 2 {
+            u64::from((r as f32).to_bits())
+        } else {
+            r.to_bits()
+        };
+        set_low(
+            &mut cx.cpu.vec[op.dst][0],
+            F::from_bits(F::Bits::from_u64(bits)),
+        );
         return Flow::Next;
     }
     slow(cx, op)
@@ -916,7 +1116,11 @@ lanes!(lanes_f64, f64, 2);
 fn fpack_rr<const DOUBLE: bool, const OP: u8>(cx: &mut Context, op: &Op) -> Flow {
     if cx.cpu.fp_fast {
         let (a, b) = (cx.cpu.vec[op.dst][0], cx.cpu.vec[op.base][0]);
-        let r = if DOUBLE { lanes_f64::<OP>(a, b) } else { lanes_f32::<OP>(a, b) };
+        let r = if DOUBLE {
+            lanes_f64::<OP>(a, b)
+        } else {
+            lanes_f32::<OP>(a, b)
+        };
         if let Some(r) = r {
             cx.cpu.vec[op.dst][0] = r;
             return Flow::Next;
@@ -929,7 +1133,11 @@ fn fpack_rm<R: Recording, const DOUBLE: bool, const OP: u8>(cx: &mut Context, op
     if cx.cpu.fp_fast && at & 15 == 0 {
         let b = attempt!(cx, cx.mem.load::<u128, crate::sim::memory::Silent>(at));
         let a = cx.cpu.vec[op.dst][0];
-        let r = if DOUBLE { lanes_f64::<OP>(a, b) } else { lanes_f32::<OP>(a, b) };
+        let r = if DOUBLE {
+            lanes_f64::<OP>(a, b)
+        } else {
+            lanes_f32::<OP>(a, b)
+        };
         if let Some(r) = r {
             cx.cpu.vec[op.dst][0] = r;
             if R::ON {
@@ -955,7 +1163,10 @@ fn compare_flags<F: Float>(cx: &mut Context, a: F, b: F) {
 }
 /// `comiss`, `ucomisd` and the like: plain operands raise nothing whatever MXCSR says.
 fn fcomi_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
-    let (a, b) = (low::<F>(cx.cpu.vec[op.dst][0]), low::<F>(cx.cpu.vec[op.base][0]));
+    let (a, b) = (
+        low::<F>(cx.cpu.vec[op.dst][0]),
+        low::<F>(cx.cpu.vec[op.base][0]),
+    );
     if a.is_plain() && b.is_plain() {
         compare_flags(cx, a, b);
         return Flow::Next;
@@ -964,7 +1175,10 @@ fn fcomi_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
 }
 fn fcomi_rm<F: Float, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
     let at = op.address(&cx.cpu);
-    let b = F::from_bits(attempt!(cx, cx.mem.load::<F::Bits, crate::sim::memory::Silent>(at)));
+    let b = F::from_bits(attempt!(
+        cx,
+        cx.mem.load::<F::Bits, crate::sim::memory::Silent>(at)
+    ));
     let a = low::<F>(cx.cpu.vec[op.dst][0]);
     if a.is_plain() && b.is_plain() {
         compare_flags(cx, a, b);
@@ -988,7 +1202,11 @@ fn cvtt_float_to_int<F: Float, T: Int>(cx: &mut Context, op: &Op) -> Flow {
     let a = low::<F>(cx.cpu.vec[op.base][0]);
     if cx.cpu.fp_fast && a.is_plain() {
         let wide = a.to_f64();
-        let limit = if T::WIDTH == 3 { 9_223_372_036_854_775_808.0 } else { 2_147_483_648.0 };
+        let limit = if T::WIDTH == 3 {
+            9_223_372_036_854_775_808.0
+        } else {
+            2_147_483_648.0
+        };
         if wide < limit && wide > -limit {
             T::put(&mut cx.cpu.gpr[op.dst], T::from_u64(a.to_i64() as u64));
             return Flow::Next;
@@ -1018,9 +1236,9 @@ fn cvt_double_to_single(cx: &mut Context, op: &Op) -> Flow {
 
 // ---- everything else -------------------------------------------------------------------------------------------------
 
-/// The complete path: `op.imm` indexes [`Context::slow`].
+/// The complete path: `op.imm` indexes [`SideTables::slow`].
 pub(crate) fn slow(cx: &mut Context, op: &Op) -> Flow {
-    let insn = cx.slow[op.imm as usize];
+    let insn = cx.side.slow[op.imm as usize];
     cx.cpu.rip = insn.next_ip();
     match super::exec::execute(cx, &insn) {
         Ok(Flow::Next) if cx.mem.has_stale_code() => Flow::Stop,
@@ -1037,7 +1255,11 @@ fn set_address(op: &mut Op, insn: &Instruction, entry: u64) -> bool {
     if base.is_gpr32() || index.is_gpr32() || base == Register::EIP {
         return false;
     }
-    if base == Register::None && index == Register::None && insn.memory_displ_size() == 4 && insn.memory_displacement64() > i32::MAX as u64 {
+    if base == Register::None
+        && index == Register::None
+        && insn.memory_displ_size() == 4
+        && insn.memory_displacement64() > i32::MAX as u64
+    {
         return false;
     }
     op.index = ZERO;
@@ -1046,10 +1268,16 @@ fn set_address(op: &mut Op, insn: &Instruction, entry: u64) -> bool {
         op.base = BLOCK;
         insn.memory_displacement64().wrapping_sub(entry) as i64
     } else {
-        op.base = if base == Register::None { ZERO } else { gpr_number(base) };
+        op.base = if base == Register::None {
+            ZERO
+        } else {
+            gpr_number(base)
+        };
         insn.memory_displacement64() as i64
     };
-    let Ok(displacement) = i32::try_from(displacement) else { return false };
+    let Ok(displacement) = i32::try_from(displacement) else {
+        return false;
+    };
     op.disp = displacement;
     if index != Register::None {
         op.index = gpr_number(index);
@@ -1107,22 +1335,70 @@ macro_rules! by_wide {
 macro_rules! by_condition {
     ($cc:expr, $CC:ident => $h:expr) => {
         match $cc {
-            0 => { const $CC: u8 = 0; $h as Handler }
-            1 => { const $CC: u8 = 1; $h as Handler }
-            2 => { const $CC: u8 = 2; $h as Handler }
-            3 => { const $CC: u8 = 3; $h as Handler }
-            4 => { const $CC: u8 = 4; $h as Handler }
-            5 => { const $CC: u8 = 5; $h as Handler }
-            6 => { const $CC: u8 = 6; $h as Handler }
-            7 => { const $CC: u8 = 7; $h as Handler }
-            8 => { const $CC: u8 = 8; $h as Handler }
-            9 => { const $CC: u8 = 9; $h as Handler }
-            10 => { const $CC: u8 = 10; $h as Handler }
-            11 => { const $CC: u8 = 11; $h as Handler }
-            12 => { const $CC: u8 = 12; $h as Handler }
-            13 => { const $CC: u8 = 13; $h as Handler }
-            14 => { const $CC: u8 = 14; $h as Handler }
-            _ => { const $CC: u8 = 15; $h as Handler }
+            0 => {
+                const $CC: u8 = 0;
+                $h as Handler
+            }
+            1 => {
+                const $CC: u8 = 1;
+                $h as Handler
+            }
+            2 => {
+                const $CC: u8 = 2;
+                $h as Handler
+            }
+            3 => {
+                const $CC: u8 = 3;
+                $h as Handler
+            }
+            4 => {
+                const $CC: u8 = 4;
+                $h as Handler
+            }
+            5 => {
+                const $CC: u8 = 5;
+                $h as Handler
+            }
+            6 => {
+                const $CC: u8 = 6;
+                $h as Handler
+            }
+            7 => {
+                const $CC: u8 = 7;
+                $h as Handler
+            }
+            8 => {
+                const $CC: u8 = 8;
+                $h as Handler
+            }
+            9 => {
+                const $CC: u8 = 9;
+                $h as Handler
+            }
+            10 => {
+                const $CC: u8 = 10;
+                $h as Handler
+            }
+            11 => {
+                const $CC: u8 = 11;
+                $h as Handler
+            }
+            12 => {
+                const $CC: u8 = 12;
+                $h as Handler
+            }
+            13 => {
+                const $CC: u8 = 13;
+                $h as Handler
+            }
+            14 => {
+                const $CC: u8 = 14;
+                $h as Handler
+            }
+            _ => {
+                const $CC: u8 = 15;
+                $h as Handler
+            }
         }
     };
 }
@@ -1130,18 +1406,54 @@ macro_rules! by_condition {
 macro_rules! by_fused_condition {
     ($cc:expr, $CC:ident => $h:expr) => {
         match $cc {
-            2 => { const $CC: u8 = 2; $h as Handler }
-            3 => { const $CC: u8 = 3; $h as Handler }
-            4 => { const $CC: u8 = 4; $h as Handler }
-            5 => { const $CC: u8 = 5; $h as Handler }
-            6 => { const $CC: u8 = 6; $h as Handler }
-            7 => { const $CC: u8 = 7; $h as Handler }
-            8 => { const $CC: u8 = 8; $h as Handler }
-            9 => { const $CC: u8 = 9; $h as Handler }
-            12 => { const $CC: u8 = 12; $h as Handler }
-            13 => { const $CC: u8 = 13; $h as Handler }
-            14 => { const $CC: u8 = 14; $h as Handler }
-            15 => { const $CC: u8 = 15; $h as Handler }
+            2 => {
+                const $CC: u8 = 2;
+                $h as Handler
+            }
+            3 => {
+                const $CC: u8 = 3;
+                $h as Handler
+            }
+            4 => {
+                const $CC: u8 = 4;
+                $h as Handler
+            }
+            5 => {
+                const $CC: u8 = 5;
+                $h as Handler
+            }
+            6 => {
+                const $CC: u8 = 6;
+                $h as Handler
+            }
+            7 => {
+                const $CC: u8 = 7;
+                $h as Handler
+            }
+            8 => {
+                const $CC: u8 = 8;
+                $h as Handler
+            }
+            9 => {
+                const $CC: u8 = 9;
+                $h as Handler
+            }
+            12 => {
+                const $CC: u8 = 12;
+                $h as Handler
+            }
+            13 => {
+                const $CC: u8 = 13;
+                $h as Handler
+            }
+            14 => {
+                const $CC: u8 = 14;
+                $h as Handler
+            }
+            15 => {
+                const $CC: u8 = 15;
+                $h as Handler
+            }
             _ => return None,
         }
     };
@@ -1166,7 +1478,11 @@ fn shape(insn: &Instruction) -> Option<(Shape, u32)> {
     let register = |i: u32| insn.op_kind(i) == OpKind::Register;
     let simple = |i: u32| is_simple_gpr(insn.op_register(i));
     let memory = |i: u32| insn.op_kind(i) == OpKind::Memory;
-    let size = if register(0) { insn.op0_register().size() } else { insn.memory_size().size() } as u32;
+    let size = if register(0) {
+        insn.op0_register().size()
+    } else {
+        insn.memory_size().size()
+    } as u32;
     let shape = if register(0) && simple(0) {
         if register(1) && simple(1) {
             Shape::RegReg
@@ -1233,9 +1549,15 @@ fn fused_by_shape<O: Alu, T: Int, R: Recording>(shape: Shape, cc: u8) -> Option<
     Some(match shape {
         Shape::RegReg => by_fused_condition!(cc, CC => alu_jcc::<O, T, RegReg, CC>),
         Shape::RegImm => by_fused_condition!(cc, CC => alu_jcc::<O, T, RegImm, CC>),
-        Shape::RegMem if !O::WRITES => by_fused_condition!(cc, CC => alu_jcc::<O, T, RegMem<R>, CC>),
-        Shape::MemReg if !O::WRITES => by_fused_condition!(cc, CC => alu_jcc::<O, T, MemReg<R>, CC>),
-        Shape::MemImm if !O::WRITES => by_fused_condition!(cc, CC => alu_jcc::<O, T, MemImm<R>, CC>),
+        Shape::RegMem if !O::WRITES => {
+            by_fused_condition!(cc, CC => alu_jcc::<O, T, RegMem<R>, CC>)
+        }
+        Shape::MemReg if !O::WRITES => {
+            by_fused_condition!(cc, CC => alu_jcc::<O, T, MemReg<R>, CC>)
+        }
+        Shape::MemImm if !O::WRITES => {
+            by_fused_condition!(cc, CC => alu_jcc::<O, T, MemImm<R>, CC>)
+        }
         _ => return None,
     })
 }
@@ -1250,7 +1572,11 @@ fn fused_by_width<O: Alu, R: Recording>(shape: Shape, size: u32, cc: u8) -> Opti
 }
 
 /// One operation for `first` and the conditional branch `branch` behind it, where there is one.
-pub(crate) fn fuse<R: Recording>(first: &Instruction, branch: &Instruction, entry: u64) -> Option<Op> {
+pub(crate) fn fuse<R: Recording>(
+    first: &Instruction,
+    branch: &Instruction,
+    entry: u64,
+) -> Option<Op> {
     if !branch.is_jcc_short_or_near() || first.has_lock_prefix() {
         return None;
     }
@@ -1272,21 +1598,76 @@ pub(crate) fn fuse<R: Recording>(first: &Instruction, branch: &Instruction, entr
 }
 
 fn empty(handler: Handler) -> Op {
-    Op { handler, dst: 0, base: 0, index: ZERO, scale: 0, disp: 0, imm: 0 }
+    Op {
+        handler,
+        dst: 0,
+        base: 0,
+        index: ZERO,
+        scale: 0,
+        disp: 0,
+        imm: 0,
+    }
 }
 
-/// The operation of an instruction that has no fast handler: it stands at `slot` of [`Context::slow`].
-pub(crate) fn complete(slot: usize) -> Op {
-    Op { imm: slot as i64, ..empty(slow) }
+/// The operation of an instruction in a block that begins at `entry`.
+pub(crate) fn translate<R: Recording>(insn: &Instruction, entry: u64, side: &mut SideTables) -> Op {
+    let slot = side.slow.len();
+    if let Some((op, needs_slot)) = translate_vector::<R>(insn, entry, slot) {
+        if needs_slot {
+            side.slow.push(*insn);
+        }
+        return op;
+    }
+    if let Some(op) =
+        translate_lanes::<R>(insn, entry, side).or_else(|| translate_integer::<R>(insn, entry))
+    {
+        return op;
+    }
+    side.slow.push(*insn);
+    Op {
+        imm: slot as i64,
+        ..empty(slow)
+    }
 }
 
-/// The fast operation of an instruction in a block that begins at `entry`. `slot` is where the instruction would stand
-/// in [`Context::slow`]; the flag tells whether the operation needs it there (a fast handler with a slow way out).
-pub(crate) fn translate<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -> Option<(Op, bool)> {
-    if let Some(op) = translate_vector::<R>(insn, entry, slot) {
+/// Packed integer operations: the table of the complete path gives the function.
+fn translate_lanes<R: Recording>(
+    insn: &Instruction,
+    entry: u64,
+    side: &mut SideTables,
+) -> Option<Op> {
+    let mut op = empty(nop);
+    if matches!(insn.code(), Code::Pmovmskb_r32_xmm | Code::Pmovmskb_r64_xmm) {
+        op.dst = gpr_number(insn.op0_register());
+        op.base = vec_number(insn.op1_register());
+        op.handler = pmovmskb;
         return Some(op);
     }
-    translate_integer::<R>(insn, entry).map(|op| (op, false))
+    let immediate = |i: u32| insn.immediate(i) as u8;
+    let lane = match table::form(insn.code())? {
+        table::Form::Xmm(f) => LaneOp::Binary(f),
+        table::Form::XmmImmediate(f) => LaneOp::Immediate(f, immediate(2)),
+        table::Form::XmmCount(f) => {
+            op.dst = vec_number(insn.op0_register());
+            op.handler = lane_constant;
+            op.imm = side.lanes.len() as i64;
+            side.lanes
+                .push(LaneOp::Constant(f, u128::from(immediate(1))));
+            return Some(op);
+        }
+        _ => return None,
+    };
+    let shape = vector_shape(&mut op, insn, entry)?;
+    op.handler = match (shape, lane) {
+        (Shape::RegReg, LaneOp::Binary(_)) => lane_rr::<false>,
+        (Shape::RegReg, _) => lane_rr::<true>,
+        (Shape::RegMem, LaneOp::Binary(_)) => lane_rm::<R, false>,
+        (Shape::RegMem, _) => lane_rm::<R, true>,
+        _ => return None,
+    };
+    op.imm = side.lanes.len() as i64;
+    side.lanes.push(lane);
+    Some(op)
 }
 
 fn translate_integer<R: Recording>(insn: &Instruction, entry: u64) -> Option<Op> {
@@ -1416,7 +1797,11 @@ fn translate_integer<R: Recording>(insn: &Instruction, entry: u64) -> Option<Op>
             }
             op.handler = by_wide!(size0, T => lea::<T>);
         }
-        M::Xchg if op0_simple && insn.op1_kind() == OpKind::Register && is_simple_gpr(insn.op1_register()) => {
+        M::Xchg
+            if op0_simple
+                && insn.op1_kind() == OpKind::Register
+                && is_simple_gpr(insn.op1_register()) =>
+        {
             op.base = gpr_number(insn.op1_register());
             op.handler = by_width!(size0, T => xchg_rr::<T>);
         }
@@ -1541,7 +1926,9 @@ fn translate_branch<R: Recording>(insn: &Instruction, entry: u64, back: i64) -> 
 fn vector_shape(op: &mut Op, insn: &Instruction, entry: u64) -> Option<Shape> {
     let is_vector = |r: Register| r.is_xmm();
     match (insn.op0_kind(), insn.op1_kind()) {
-        (OpKind::Register, OpKind::Register) if is_vector(insn.op0_register()) && is_vector(insn.op1_register()) => {
+        (OpKind::Register, OpKind::Register)
+            if is_vector(insn.op0_register()) && is_vector(insn.op1_register()) =>
+        {
             op.dst = vec_number(insn.op0_register());
             op.base = vec_number(insn.op1_register());
             Some(Shape::RegReg)
@@ -1558,7 +1945,11 @@ fn vector_shape(op: &mut Op, insn: &Instruction, entry: u64) -> Option<Shape> {
     }
 }
 
-fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -> Option<(Op, bool)> {
+fn translate_vector<R: Recording>(
+    insn: &Instruction,
+    entry: u64,
+    slot: usize,
+) -> Option<(Op, bool)> {
     use Code as C;
     let mut op = empty(nop);
     let plain = |op: Op| Some((op, false));
@@ -1586,15 +1977,27 @@ fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -
             if insn.op0_kind() != OpKind::Register || insn.op1_kind() != OpKind::Register {
                 return None;
             }
-            op.dst = if insn.op0_register().is_gpr() { gpr_number(insn.op0_register()) } else { vec_number(insn.op0_register()) };
-            op.base = if insn.op1_register().is_gpr() { gpr_number(insn.op1_register()) } else { vec_number(insn.op1_register()) };
+            op.dst = if insn.op0_register().is_gpr() {
+                gpr_number(insn.op0_register())
+            } else {
+                vec_number(insn.op0_register())
+            };
+            op.base = if insn.op1_register().is_gpr() {
+                gpr_number(insn.op1_register())
+            } else {
+                vec_number(insn.op1_register())
+            };
             op.handler = $handler;
             op.imm = slot as i64;
             return Some((op, true));
         }};
     }
     match insn.code() {
-        C::Movaps_xmm_xmmm128 | C::Movapd_xmm_xmmm128 | C::Movdqa_xmm_xmmm128 | C::Movaps_xmmm128_xmm | C::Movapd_xmmm128_xmm
+        C::Movaps_xmm_xmmm128
+        | C::Movapd_xmm_xmmm128
+        | C::Movdqa_xmm_xmmm128
+        | C::Movaps_xmmm128_xmm
+        | C::Movapd_xmmm128_xmm
         | C::Movdqa_xmmm128_xmm => {
             op.handler = match vector_shape(&mut op, insn, entry)? {
                 Shape::RegReg => vmov_rr,
@@ -1603,7 +2006,11 @@ fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -
             };
             plain(op)
         }
-        C::Movups_xmm_xmmm128 | C::Movupd_xmm_xmmm128 | C::Movdqu_xmm_xmmm128 | C::Movups_xmmm128_xmm | C::Movupd_xmmm128_xmm
+        C::Movups_xmm_xmmm128
+        | C::Movupd_xmm_xmmm128
+        | C::Movdqu_xmm_xmmm128
+        | C::Movups_xmmm128_xmm
+        | C::Movupd_xmmm128_xmm
         | C::Movdqu_xmmm128_xmm => {
             op.handler = match vector_shape(&mut op, insn, entry)? {
                 Shape::RegReg => vmov_rr,
@@ -1641,12 +2048,20 @@ fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -
             op.dst = vec_number(insn.op0_register());
             if insn.op1_kind() == OpKind::Register {
                 op.base = gpr_number(insn.op1_register());
-                op.handler = if wide { vmov_gpr_to_xmm::<u64> } else { vmov_gpr_to_xmm::<u32> };
+                op.handler = if wide {
+                    vmov_gpr_to_xmm::<u64>
+                } else {
+                    vmov_gpr_to_xmm::<u32>
+                };
             } else {
                 if !set_address(&mut op, insn, entry) {
                     return None;
                 }
-                op.handler = if wide { vload_low::<u64, R> } else { vload_low::<u32, R> };
+                op.handler = if wide {
+                    vload_low::<u64, R>
+                } else {
+                    vload_low::<u32, R>
+                };
             }
             plain(op)
         }
@@ -1655,13 +2070,21 @@ fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -
             if insn.op0_kind() == OpKind::Register {
                 op.dst = gpr_number(insn.op0_register());
                 op.base = vec_number(insn.op1_register());
-                op.handler = if wide { vmov_xmm_to_gpr::<u64> } else { vmov_xmm_to_gpr::<u32> };
+                op.handler = if wide {
+                    vmov_xmm_to_gpr::<u64>
+                } else {
+                    vmov_xmm_to_gpr::<u32>
+                };
             } else {
                 op.dst = vec_number(insn.op1_register());
                 if !set_address(&mut op, insn, entry) {
                     return None;
                 }
-                op.handler = if wide { vstore_low::<u64, R> } else { vstore_low::<u32, R> };
+                op.handler = if wide {
+                    vstore_low::<u64, R>
+                } else {
+                    vstore_low::<u32, R>
+                };
             }
             plain(op)
         }
@@ -1687,8 +2110,12 @@ fn translate_vector<R: Recording>(insn: &Instruction, entry: u64, slot: usize) -
         C::Subps_xmm_xmmm128 => arithmetic!(fpack_rr::<false, FSUB>, fpack_rm::<R, false, FSUB>),
         C::Mulps_xmm_xmmm128 => arithmetic!(fpack_rr::<false, FMUL>, fpack_rm::<R, false, FMUL>),
         C::Divps_xmm_xmmm128 => arithmetic!(fpack_rr::<false, FDIV>, fpack_rm::<R, false, FDIV>),
-        C::Comisd_xmm_xmmm64 | C::Ucomisd_xmm_xmmm64 => arithmetic!(fcomi_rr::<f64>, fcomi_rm::<f64, R>),
-        C::Comiss_xmm_xmmm32 | C::Ucomiss_xmm_xmmm32 => arithmetic!(fcomi_rr::<f32>, fcomi_rm::<f32, R>),
+        C::Comisd_xmm_xmmm64 | C::Ucomisd_xmm_xmmm64 => {
+            arithmetic!(fcomi_rr::<f64>, fcomi_rm::<f64, R>)
+        }
+        C::Comiss_xmm_xmmm32 | C::Ucomiss_xmm_xmmm32 => {
+            arithmetic!(fcomi_rr::<f32>, fcomi_rm::<f32, R>)
+        }
         C::Sqrtsd_xmm_xmmm64 => convert!(fsqrt_rr::<f64>),
         C::Sqrtss_xmm_xmmm32 => convert!(fsqrt_rr::<f32>),
         C::Cvtsi2sd_xmm_rm32 => convert!(cvt_int_to_float::<u32, f64>),

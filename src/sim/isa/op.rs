@@ -29,6 +29,34 @@ pub enum Flow {
 /// Runs one operation. On [`Flow::Fault`] the fault stands in [`Context::fault`].
 pub type Handler = fn(&mut Context, &Op) -> Flow;
 
+/// What decoded operations need beyond their 24 bytes. It belongs to the block cache and travels with it.
+#[derive(Debug, Default)]
+pub struct SideTables {
+    /// Decoded instructions, for the complete path.
+    pub slow: Vec<iced_x86::Instruction>,
+    /// Lane operations with their immediate.
+    pub lanes: Vec<LaneOp>,
+}
+
+impl SideTables {
+    /// Empties the tables.
+    pub fn clear(&mut self) {
+        self.slow.clear();
+        self.lanes.clear();
+    }
+}
+
+/// A pure operation on vector registers.
+#[derive(Clone, Copy, Debug)]
+pub enum LaneOp {
+    /// Destination and source.
+    Binary(fn(&mut u128, &u128)),
+    /// Destination, source and immediate.
+    Immediate(fn(&mut u128, &u128, u8), u8),
+    /// Destination and a constant source.
+    Constant(fn(&mut u128, &u128), u128),
+}
+
 /// What handlers work on: the registers and the memory of the running thread.
 #[derive(Debug)]
 pub struct Context {
@@ -42,14 +70,21 @@ pub struct Context {
     pub repeats: u64,
     /// An instruction read the time.
     pub clock_read: bool,
-    /// Decoded instructions for operations without a fast handler, indexed by [`Op::imm`].
-    pub slow: Vec<iced_x86::Instruction>,
+    /// What operations refer to by index ([`Op::imm`]).
+    pub side: SideTables,
 }
 
 impl Context {
     /// Registers and memory, with nothing pending.
     pub fn new(cpu: Cpu, mem: Memory) -> Self {
-        Self { cpu, mem, fault: Fault::Unsupported, repeats: 0, clock_read: false, slow: Vec::new() }
+        Self {
+            cpu,
+            mem,
+            fault: Fault::Unsupported,
+            repeats: 0,
+            clock_read: false,
+            side: SideTables::default(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A block is decoded once and chained to its successors. The cache is not state: a run gives the same counters with a
 //! warm and a cold one, since a block's extent depends only on its address and bytes and time is kept by [`Timing`].
 use super::decode::{Features, decode};
-use super::op::{Context, Flow, Op};
+use super::op::{Context, Flow, Op, SideTables};
 use super::state::BLOCK;
 use crate::sim::memory::{Fault, Memory, PAGE_SIZE, Page, Recorded, Silent};
 use crate::sim::uarch::{Retired, Timing};
@@ -63,7 +63,7 @@ pub struct Engine<T: Timing> {
     by_page: BTreeMap<u64, Vec<BlockId>>,
     pages: BTreeMap<u64, Arc<Page>>,
     jump_cache: Box<[(u64, BlockId)]>,
-    slow: Vec<Instruction>,
+    side: SideTables,
     features: Features,
     /// Instructions retired since the engine was made or [`Engine::reset_count`].
     pub retired: u64,
@@ -79,7 +79,7 @@ impl<T: Timing> Engine<T> {
             by_page: BTreeMap::new(),
             pages: BTreeMap::new(),
             jump_cache: vec![(u64::MAX, NO_BLOCK); JUMP_CACHE].into(),
-            slow: Vec::new(),
+            side: SideTables::default(),
             features,
             retired: 0,
         }
@@ -91,7 +91,10 @@ impl<T: Timing> Engine<T> {
         let stale: Vec<u64> = self
             .pages
             .iter()
-            .filter(|(number, page)| !mem.peek_code_page(**number).is_some_and(|now| Arc::ptr_eq(now, page)))
+            .filter(|(number, page)| {
+                !mem.peek_code_page(**number)
+                    .is_some_and(|now| Arc::ptr_eq(now, page))
+            })
             .map(|(&number, _)| number)
             .collect();
         self.kill_pages(&stale);
@@ -104,7 +107,7 @@ impl<T: Timing> Engine<T> {
         self.by_page.clear();
         self.pages.clear();
         self.jump_cache.fill((u64::MAX, NO_BLOCK));
-        self.slow.clear();
+        self.side.clear();
     }
 
     fn kill_pages(&mut self, numbers: &[u64]) {
@@ -149,7 +152,7 @@ impl<T: Timing> Engine<T> {
     fn decode_block(&mut self, cx: &mut Context, timing: &T, entry: u64) -> Result<BlockId, Fault> {
         if self.blocks.len() >= MAX_BLOCKS {
             self.clear();
-            cx.slow.clear();
+            cx.side.clear();
         }
         let block = self.make_block(cx, timing, entry, usize::MAX)?;
         let id = self.blocks.len() as BlockId;
@@ -164,7 +167,13 @@ impl<T: Timing> Engine<T> {
         Ok(id)
     }
 
-    fn make_block(&mut self, cx: &mut Context, timing: &T, entry: u64, limit: usize) -> Result<Block<T::Block>, Fault> {
+    fn make_block(
+        &mut self,
+        cx: &mut Context,
+        timing: &T,
+        entry: u64,
+        limit: usize,
+    ) -> Result<Block<T::Block>, Fault> {
         let decoded = if T::NEEDS_ADDRESSES {
             decode::<Recorded>(cx, entry, self.features, limit)?
         } else {
@@ -188,15 +197,17 @@ impl<T: Timing> Engine<T> {
 
     /// The instruction at an address, as the guest would run it now; for messages.
     pub fn instruction_at(&mut self, cx: &mut Context, address: u64) -> Option<Instruction> {
-        decode::<Silent>(cx, address, self.features, 1).ok().map(|d| d.instructions[0])
+        decode::<Silent>(cx, address, self.features, 1)
+            .ok()
+            .map(|d| d.instructions[0])
     }
 
     /// Runs from `cpu.rip` until something needs the caller, at the latest when `self.retired` reaches `deadline`.
     pub fn run(&mut self, cx: &mut Context, timing: &mut T, deadline: u64) -> Stop {
         cx.mem.set_recording(T::NEEDS_ADDRESSES);
-        std::mem::swap(&mut cx.slow, &mut self.slow);
+        std::mem::swap(&mut cx.side, &mut self.side);
         let stop = self.run_blocks(cx, timing, deadline);
-        std::mem::swap(&mut cx.slow, &mut self.slow);
+        std::mem::swap(&mut cx.side, &mut self.side);
         stop
     }
 
@@ -236,7 +247,13 @@ impl<T: Timing> Engine<T> {
 
     /// Runs from block to block along the links until something unusual happens; `None` means "look again".
     #[inline(always)]
-    fn chain(&mut self, cx: &mut Context, timing: &mut T, deadline: u64, first: BlockId) -> Option<Stop> {
+    fn chain(
+        &mut self,
+        cx: &mut Context,
+        timing: &mut T,
+        deadline: u64,
+        first: BlockId,
+    ) -> Option<Stop> {
         let mut id = first;
         let mut retired = self.retired;
         let result = loop {
@@ -273,7 +290,11 @@ impl<T: Timing> Engine<T> {
                 Retired {
                     first: 0,
                     count: block.instructions as usize,
-                    accesses: if T::NEEDS_ADDRESSES { cx.mem.accesses() } else { &[] },
+                    accesses: if T::NEEDS_ADDRESSES {
+                        cx.mem.accesses()
+                    } else {
+                        &[]
+                    },
                     repeats: std::mem::take(&mut cx.repeats),
                     next,
                 },
@@ -315,7 +336,14 @@ impl<T: Timing> Engine<T> {
     /// The rare ends of a block, at operation `at`.
     #[cold]
     #[inline(never)]
-    fn unusual(&mut self, cx: &mut Context, timing: &mut T, id: BlockId, at: usize, flow: Flow) -> Option<Stop> {
+    fn unusual(
+        &mut self,
+        cx: &mut Context,
+        timing: &mut T,
+        id: BlockId,
+        at: usize,
+        flow: Flow,
+    ) -> Option<Stop> {
         let block = &self.blocks[id as usize];
         let index = usize::from(block.details.first_instruction[at]);
         let insn = block.details.instructions[index];
@@ -336,7 +364,11 @@ impl<T: Timing> Engine<T> {
             Retired {
                 first: 0,
                 count,
-                accesses: if T::NEEDS_ADDRESSES { cx.mem.accesses() } else { &[] },
+                accesses: if T::NEEDS_ADDRESSES {
+                    cx.mem.accesses()
+                } else {
+                    &[]
+                },
                 repeats: std::mem::take(&mut cx.repeats),
                 next,
             },
@@ -379,7 +411,11 @@ impl<T: Timing> Engine<T> {
             Retired {
                 first: 0,
                 count: 1,
-                accesses: if T::NEEDS_ADDRESSES { cx.mem.accesses() } else { &[] },
+                accesses: if T::NEEDS_ADDRESSES {
+                    cx.mem.accesses()
+                } else {
+                    &[]
+                },
                 repeats: std::mem::take(&mut cx.repeats),
                 next,
             },
@@ -435,7 +471,13 @@ mod tests {
         let mut mem = Memory::new(1 << 24);
         let all = Protection::READ_WRITE.union(Protection::EXECUTE);
         mem.map(CODE, 0x4000, all, Backing::Anonymous, Purpose::Anonymous);
-        mem.map(DATA, 0x4000, Protection::READ_WRITE, Backing::Anonymous, Purpose::Anonymous);
+        mem.map(
+            DATA,
+            0x4000,
+            Protection::READ_WRITE,
+            Backing::Anonymous,
+            Purpose::Anonymous,
+        );
         mem.copy_in(CODE, &code).unwrap();
         let mut cpu = Cpu::new(Arc::new([]));
         cpu.rip = CODE;
@@ -471,7 +513,10 @@ mod tests {
         let (stop, engine, timing) = run(&mut cx, u64::MAX);
         assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
         assert_eq!(cx.cpu.gpr[RAX], 500_500);
-        assert_eq!((engine.retired, timing.retired, timing.accesses), (4002, 4002, 1000));
+        assert_eq!(
+            (engine.retired, timing.retired, timing.accesses),
+            (4002, 4002, 1000)
+        );
     }
 
     #[test]
@@ -482,7 +527,11 @@ mod tests {
             assert_eq!(stop, Stop::Deadline);
             assert_eq!(engine.retired, deadline);
             let iterations = deadline.saturating_sub(2).div_ceil(4);
-            assert_eq!(cx.cpu.gpr[RAX], (0..iterations).map(|i| 1000 - i).sum::<u64>(), "deadline {deadline}");
+            assert_eq!(
+                cx.cpu.gpr[RAX],
+                (0..iterations).map(|i| 1000 - i).sum::<u64>(),
+                "deadline {deadline}"
+            );
             let (stop, engine, _) = run(&mut cx, u64::MAX);
             assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
             assert_eq!(engine.retired, 4002 - deadline);
@@ -504,7 +553,10 @@ mod tests {
             cx.mem.copy_out(CODE, &mut b).unwrap();
             b
         };
-        assert_eq!(bytes[12], 0xb8, "the test relies on the encoding of the store");
+        assert_eq!(
+            bytes[12], 0xb8,
+            "the test relies on the encoding of the store"
+        );
         let (stop, ..) = run(&mut cx, u64::MAX);
         assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
         assert_eq!(cx.cpu.gpr[RAX], 0x1234);
@@ -521,7 +573,10 @@ mod tests {
             });
             let (stop, engine, timing) = run(&mut cx, u64::MAX);
             assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
-            assert_eq!((engine.retired, timing.repeats, timing.accesses), (3, count, count));
+            assert_eq!(
+                (engine.retired, timing.repeats, timing.accesses),
+                (3, count, count)
+            );
             assert_eq!(cx.cpu.gpr[RCX], 0);
         }
     }
@@ -534,7 +589,10 @@ mod tests {
             asm.int3().unwrap();
         });
         let (stop, engine, _) = run(&mut cx, u64::MAX);
-        assert!(matches!(stop, Stop::Fault(Fault::Page { addr: 0x40, .. })), "{stop:?}");
+        assert!(
+            matches!(stop, Stop::Fault(Fault::Page { addr: 0x40, .. })),
+            "{stop:?}"
+        );
         assert_eq!(engine.retired, 1);
         assert_eq!(cx.cpu.rip, CODE + 5);
     }
