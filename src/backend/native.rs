@@ -489,6 +489,12 @@ mod tests {
                 braced,
                 Wrapping::Macro,
             ),
+            // Helpers of the same name cannot be told from the entry point; a library's can.
+            (
+                "int f(int x, int y) { return x * y; } int f(int x) { return f(x, 1); }",
+                plain,
+                Wrapping::Generic,
+            ),
         ] {
             let measurement = cpp_function(source, test);
             let expected = if test == plain { 4 } else { 3 };
@@ -504,6 +510,22 @@ mod tests {
             };
             assert_eq!(elf.wrapping, Some(wrapping), "{source}");
         }
+    }
+
+    #[test]
+    fn a_function_with_the_name_of_a_librarys_is_the_one_that_is_called() {
+        let candidate = Candidate::CppFunction {
+            source:
+                "/* not strlen( */ int strlen(string text = (\"\")) { return text.size() + 40; }"
+                    .to_owned(),
+            entry_point: "strlen".to_owned(),
+            test: "int main() { assert(strlen(\"ab\") == 42); }".to_owned(),
+        };
+        let measurement = run(&candidate, b"", &Limits::default());
+        assert_eq!(
+            (measurement.regions.len(), told(&measurement)),
+            (2, "D".to_owned())
+        );
     }
 
     #[test]
