@@ -6,4 +6,5 @@
 pub mod exec;
 pub mod flags;
 pub mod op;
+pub mod softfloat;
 pub mod state;
