@@ -489,7 +489,7 @@ const WRAP: i32 = 24576;
 /// Rounds the nonzero number `significand * 2^(exponent - 127)`, bit 127 set, to a format: the only place where OE, UE
 /// and PE of a floating-point result arise. `precision` may be below that of the format (x87 precision control).
 #[inline]
-fn round<F: Format>(
+pub(crate) fn round<F: Format>(
     sign: bool,
     exponent: i32,
     significand: u128,

@@ -173,7 +173,13 @@ impl Wide {
                 }
             };
         }
-        Self::new(big.negative, big.exponent, big.significand - aligned)
+        // Rounds towards zero, so that 1 - tiny stays below 1.
+        let lost = distance > 127 || distance > 0 && small.significand << (128 - distance) != 0;
+        Self::new(
+            big.negative,
+            big.exponent,
+            big.significand - aligned - u128::from(lost),
+        )
     }
 
     pub(super) fn sub(self, other: Self) -> Self {
