@@ -1,7 +1,7 @@
 //! Sums, products, quotients, comparisons, and the operations on one or two registers that are exact or correctly
 //! rounded.
 use super::stack::{C0, C1, C2, C3, Class, INDEFINITE, class, infinity, negative, quiet, zero};
-use super::stack::{DE, IE, ONE, ZE, signalling};
+use super::stack::{DE, IE, ONE, PE, ZE, signalling};
 use crate::sim::isa::flags::{CF, Flags, PF, STATUS, ZF};
 use crate::sim::isa::softfloat::compare::Relation;
 use crate::sim::isa::softfloat::{Env, Format, Parts, arithmetic, extended, round};
@@ -120,22 +120,25 @@ pub(super) fn sign(x: &mut X87, change: impl FnOnce(u16) -> u16) {
     });
 }
 
-/// Compares ST(0). `None` on a stack fault.
+/// Compares ST(0); and whether the instruction goes on. C1 is changed by a stack fault only.
 fn relation(x: &mut X87, source: Source, signaling: bool) -> (Relation, bool) {
     let (Some(a), Some(b)) = (Source::Stack(0).get(x), source.get(x)) else {
         let masked = x.stack_fault(false);
         return (Relation::Unordered, masked);
     };
     let mut env = environment(x);
+    env.rounded_up = x.status & C1 != 0;
     let relation = extended::f80_compare_parts(a, b, signaling, &mut env);
-    let go_on = settle(x, env);
-    (relation, go_on)
+    let flags = u16::from(env.flags);
+    x.raise(flags, env.rounded_up);
+    (relation, !x.unmasked(flags))
 }
 
 /// FCOM, FUCOM, FICOM, FTST and their popping forms. The condition codes are set even where an unmasked exception
 /// keeps the stack from being popped.
 pub(super) fn compare(x: &mut X87, source: Source, signaling: bool, pops: u8) {
     let (relation, go_on) = relation(x, source, signaling);
+    x.set_conditions(C1, 0);
     let bits = match relation {
         Relation::Greater => 0,
         Relation::Less => C0,
@@ -200,7 +203,6 @@ pub(super) fn conditional_move(x: &mut X87, source: u8, holds: bool) {
     if x.empty(0) || x.empty(source) {
         return underflow(x, 0, 0);
     }
-    x.raise(0, false);
     if holds {
         let value = x.st(source);
         x.set(0, value);
@@ -284,12 +286,20 @@ fn scaled(a: F80, b: F80, env: &mut Env) -> F80 {
                 _ => LIMIT,
             } as i32;
             let by = if negative(b) { -magnitude } else { magnitude };
-            if by == 0 {
-                return a;
-            }
+            // By zero too: a pseudo-denormal becomes the normal number that it is.
             let parts = a.unpack();
             let significand = u128::from(parts.significand) << 64;
-            round(parts.sign, parts.exponent + by, significand, 64, env)
+            let result = round(parts.sign, parts.exponent + by, significand, 64, env);
+            // Where not even the wrapped exponent of an unmasked overflow or underflow fits, the result is inexact.
+            match class(result) {
+                Class::Zero => env.raise(PE as u8),
+                Class::Infinity => {
+                    env.raise(PE as u8);
+                    env.rounded_up = true;
+                }
+                _ => {}
+            }
+            result
         }
     }
 }

@@ -272,9 +272,15 @@ fn on_registers(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), 
     match code {
         Code::Fld_sti => transfer::load_register(x, first),
         Code::Fst_sti => transfer::store_register(x, first, false),
-        Code::Fstp_sti | Code::Fstp_sti_DFD0 | Code::Fstp_sti_DFD8 | Code::Fstpnce_sti => {
+        Code::Fstp_sti | Code::Fstp_sti_DFD0 | Code::Fstp_sti_DFD8 => {
             transfer::store_register(x, first, true);
         }
+        // The form without stack faults: an empty register is not stored, only popped.
+        Code::Fstpnce_sti if x.empty(0) => {
+            x.raise(0, false);
+            x.pop();
+        }
+        Code::Fstpnce_sti => transfer::store_register(x, first, true),
         Code::Fxch_st0_sti | Code::Fxch_st0_sti_DDC8 | Code::Fxch_st0_sti_DFC8 => {
             arithmetic::exchange(x, second);
         }
@@ -328,7 +334,7 @@ fn on_registers(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), 
             x.raise(0, false);
             x.free(first);
             if code == Code::Ffreep_sti {
-                x.rotate(1);
+                x.pop();
             }
         }
         _ => return Err(Fault::Unsupported),

@@ -196,7 +196,8 @@ impl X87 {
         !self.unmasked(IE)
     }
 
-    /// Pushes the value of a load that raised `flags`. On an unmasked exception only the flags change.
+    /// Pushes the value of a load that raised `flags`. On an unmasked IE only the flags change; an unmasked DE does
+    /// not keep AMD's processors from loading.
     pub(super) fn load(&mut self, value: F80, flags: u16) {
         if !self.empty(7) {
             if self.stack_fault(true) {
@@ -205,7 +206,7 @@ impl X87 {
             return;
         }
         self.raise(flags, false);
-        if !self.unmasked(flags & (IE | DE)) {
+        if !self.unmasked(flags & IE) {
             self.push(value);
         }
     }

@@ -435,3 +435,12 @@ fn every_encoding_does_what_the_processor_does() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+#[test]
+fn the_transcendental_functions_are_close_to_those_of_the_processor() {
+    let mut failures = Vec::new();
+    for (i, bytes) in TRANSCENDENTAL.into_iter().enumerate() {
+        failures.extend(check(&bytes, 10_000, 1000 + i as u64, true));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
