@@ -102,6 +102,7 @@ fn waiting(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), Fault
         Code::Wait => return Ok(()),
         Code::Emms => {
             cx.cpu.x87.valid = 0;
+            cx.cpu.x87.top = 0;
             return Ok(());
         }
         Code::Fldcw_m2byte => {
@@ -290,7 +291,14 @@ fn on_registers(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), 
         Code::Ftst => arithmetic::test(x),
         Code::Fxam => arithmetic::examine(x),
         Code::Fld1 | Code::Fldz => {
-            x.load(if code == Code::Fld1 { stack::ONE } else { stack::zero(false) }, 0);
+            x.load(
+                if code == Code::Fld1 {
+                    stack::ONE
+                } else {
+                    stack::zero(false)
+                },
+                0,
+            );
         }
         Code::Fldl2t | Code::Fldl2e | Code::Fldpi | Code::Fldlg2 | Code::Fldln2 => {
             let value = constant(code, Env::from_x87_control(x.control).rounding);
