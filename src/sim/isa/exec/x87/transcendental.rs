@@ -1,7 +1,7 @@
 //! F2XM1, FYL2X, FYL2XP1, FPATAN, FSIN, FCOS, FSINCOS, FPTAN.
 //!
 //! Processors differ in the last bit here, so this is a definition of our own: the function is computed with 128
-//! significant bits ([`Wide`]) and rounded once, as RC says and whatever PC says. At most some 60 truncating operations
+//! significant bits ([`Wide`]) and rounded once, as RC says and whatever PC says. At most 160 truncating operations
 //! with a relative error of 2^-125 each come before the rounding, so a result is within 0.5 + 2^-50 units in the last
 //! place (1 + 2^-50 for directed rounding) of the exact function.
 //!
