@@ -135,8 +135,16 @@ choice! {
 pub enum Wrapping {
     /// An object with the entry point's own type: arguments are made before the region.
     Object,
-    /// A macro, for overloads, templates and default arguments: arguments are made inside the region.
+    /// An object that takes anything, for overloads, templates and default arguments: arguments are made before the
+    /// region and converted to parameters inside.
+    Generic,
+    /// A macro, for these with braced lists as arguments: arguments are made inside the region.
     Macro,
+}
+
+impl Wrapping {
+    /// From the most to the least exact.
+    const ALL: [Self; 3] = [Self::Object, Self::Generic, Self::Macro];
 }
 
 const DRIVER: &str = include_str!("driver/driver.hpp");
@@ -177,24 +185,21 @@ pub(super) fn build_function(
             remedy: "correct the problem's `entry_point`".to_owned(),
         }));
     }
-    let unit = |wrapping| assemble(source, entry_point, test, wrapping);
-    let first = compile(
-        &unit(Wrapping::Object),
-        Some(Wrapping::Object),
-        compiler,
-        options,
-    );
-    match first {
-        // The object could not be made or was called in a way that only the function understands. An error in the
-        // candidate's own text would come again.
-        Err(BuildFailure::CompileError { text }) if !blames_candidate(&text) => compile(
-            &unit(Wrapping::Macro),
-            Some(Wrapping::Macro),
-            compiler,
-            options,
-        ),
-        other => other,
+    let mut result = Err(BuildFailure::CompileError {
+        text: String::new(),
+    });
+    for wrapping in Wrapping::ALL {
+        match &result {
+            // The wrapper could not be made or was called in a way that only a less exact one understands. An error
+            // in the candidate's own text would come again.
+            Err(BuildFailure::CompileError { text }) if !blames_candidate(text) => {
+                let unit = assemble(source, entry_point, test, wrapping);
+                result = compile(&unit, Some(wrapping), compiler, options);
+            }
+            _ => break,
+        }
     }
+    result
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -222,9 +227,14 @@ fn assemble(source: &str, entry_point: &str, test: &str, wrapping: Wrapping) -> 
             "static const auto {namespace}_entry = {namespace}::wrap(&::{entry_point});\n\
              #define {entry_point} {namespace}_entry\n"
         ),
+        Wrapping::Generic => format!(
+            "static const auto {namespace}_entry = {namespace}::wrap_generic([](auto &&...given) -> decltype(auto) \
+             {{ return ::{entry_point}(static_cast<decltype(given) &&>(given)...); }});\n\
+             #define {entry_point} {namespace}_entry\n"
+        ),
         Wrapping::Macro => format!(
             "#define {entry_point}(...) \
-             {namespace}::around([&]() -> decltype(auto) {{ return {entry_point}(__VA_ARGS__); }})\n"
+             {namespace}::around([&]() -> decltype(auto) {{ return ::{entry_point}(__VA_ARGS__); }})\n"
         ),
     };
     format!(
