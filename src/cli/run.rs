@@ -194,6 +194,7 @@ pub(super) fn describe(exit: &Exit) -> String {
         Exit::MemoryLimit => "memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::InstructionLimit => "instruction limit reached".to_owned(),
+        Exit::TimeLimit => "time limit reached".to_owned(),
         Exit::UnsupportedInstruction { mnemonic, rip, function } => {
             format!("unsupported instruction {mnemonic} {}", place(rip, function))
         }
