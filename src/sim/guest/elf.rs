@@ -624,7 +624,7 @@ pub(super) mod tests {
                 "empty",
             ),
             (
-                complaint(|f| put(f, 104, &0x7ffe_0000_0000u64.to_le_bytes())),
+                complaint(|f| put(f, 104, &0x7ffe_fff0_0000u64.to_le_bytes())),
                 "taken by the stack",
             ),
         ];
