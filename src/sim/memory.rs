@@ -258,6 +258,7 @@ impl Chunk {
 }
 
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct TlbEntry {
     /// Page address that may be read through `host`, or an address that maps to another entry.
     read: u64,
@@ -273,7 +274,7 @@ fn never(i: usize) -> u64 {
 
 /// The address space of one process.
 pub struct Memory {
-    tlb: Box<[TlbEntry; TLB_ENTRIES]>,
+    tlb: [TlbEntry; TLB_ENTRIES],
     chunks: BTreeMap<u64, Arc<Chunk>>,
     regions: BTreeMap<u64, Region>,
     live_pages: u64,
@@ -284,8 +285,8 @@ pub struct Memory {
     accesses: Vec<Access>,
     /// Pages with decoded code that a store, a protection change or an unmapping touched.
     stale_code: Vec<u64>,
-    /// Changes whenever `live_pages` does, so that the run loop can integrate it over time.
-    live_changed: bool,
+    /// The run loop has something to do: live pages changed or code became stale.
+    attention: bool,
 }
 
 // SAFETY: the raw pointers in the TLB point into pages owned (through `Arc`) by `chunks` of the same value; no other
@@ -317,16 +318,16 @@ impl Memory {
             recording: false,
             accesses: Vec::with_capacity(1024),
             stale_code: Vec::new(),
-            live_changed: false,
+            attention: false,
         }
     }
 
-    fn empty_tlb() -> Box<[TlbEntry; TLB_ENTRIES]> {
-        Box::new(std::array::from_fn(|i| TlbEntry {
+    fn empty_tlb() -> [TlbEntry; TLB_ENTRIES] {
+        std::array::from_fn(|i| TlbEntry {
             read: never(i),
             write: never(i),
             host: std::ptr::null_mut(),
-        }))
+        })
     }
 
     /// A copy that shares every page until one side writes to it.
@@ -342,7 +343,7 @@ impl Memory {
             recording: self.recording,
             accesses: Vec::with_capacity(1024),
             stale_code: self.stale_code.clone(),
-            live_changed: self.live_changed,
+            attention: self.attention,
         }
     }
 
@@ -368,7 +369,7 @@ impl Memory {
             recording: self.recording,
             accesses: Vec::with_capacity(1024),
             stale_code: self.stale_code.clone(),
-            live_changed: self.live_changed,
+            attention: self.attention,
         }
     }
 
@@ -436,6 +437,40 @@ impl Memory {
             return Ok(());
         }
         self.store_slow(addr, value)
+    }
+
+    /// As [`Memory::store`]; true if the store changed a page with decoded code, so that the running block must end.
+    ///
+    /// # Errors
+    /// The fault that the access raises; nothing has changed.
+    #[inline(always)]
+    pub fn store_checked<T: Scalar, R: Recording>(
+        &mut self,
+        addr: u64,
+        value: T,
+    ) -> Result<bool, Fault> {
+        if R::ON {
+            self.accesses.push(Access {
+                addr,
+                size: T::SIZE as u8,
+                store: true,
+            });
+        }
+        let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
+        let offset = addr.wrapping_sub(entry.write);
+        if offset <= PAGE_SIZE - T::SIZE {
+            // SAFETY: as in `store`.
+            unsafe {
+                entry
+                    .host
+                    .add(offset as usize)
+                    .cast::<T>()
+                    .write_unaligned(value.swapped())
+            };
+            return Ok(false);
+        }
+        self.store_slow(addr, value)?;
+        Ok(self.has_stale_code())
     }
 
     /// Loads `T`, recording the access where recording is on: for handlers off the hot path.
@@ -539,6 +574,7 @@ impl Memory {
             if slot.code {
                 slot.code = false;
                 self.stale_code.push(number);
+                self.attention = true;
             }
             let page = Arc::make_mut(slot.page.as_mut().expect("populate filled the slot"));
             let host = page.0.as_mut_ptr();
@@ -618,7 +654,7 @@ impl Memory {
         };
         self.live_pages += 1;
         self.peak_live_pages = self.peak_live_pages.max(self.live_pages);
-        self.live_changed = true;
+        self.attention = true;
         Ok(())
     }
 
@@ -836,7 +872,7 @@ impl Memory {
                 }
             }
         }
-        self.live_changed |= self.live_pages != before;
+        self.attention |= self.live_pages != before || !self.stale_code.is_empty();
     }
 
     fn split_at(&mut self, at: u64) {
@@ -951,10 +987,15 @@ impl Memory {
     pub fn peak_live_pages(&self) -> u64 {
         self.peak_live_pages
     }
-    /// Whether the number of live pages has changed since the last call.
+    /// Whether the number of live pages or decoded code has changed since the last call.
     #[inline(always)]
-    pub fn take_live_changed(&mut self) -> bool {
-        std::mem::take(&mut self.live_changed)
+    pub fn take_attention(&mut self) -> bool {
+        std::mem::take(&mut self.attention)
+    }
+    /// As [`Memory::take_attention`], without taking it.
+    #[inline(always)]
+    pub fn wants_attention(&self) -> bool {
+        self.attention
     }
     /// Bytes of live pages allowed.
     pub fn limit_bytes(&self) -> u64 {
@@ -971,6 +1012,15 @@ impl Memory {
     /// The accesses since the last [`Memory::clear_accesses`], in program order.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
+    }
+    /// Records a load that a handler made silently.
+    #[inline(always)]
+    pub(crate) fn record_load(&mut self, addr: u64, size: u8) {
+        self.accesses.push(Access {
+            addr,
+            size,
+            store: false,
+        });
     }
     /// Forgets the recorded accesses.
     #[inline(always)]

@@ -3,7 +3,7 @@ use super::state::Cpu;
 use crate::sim::memory::{Fault, Memory};
 
 /// What the run loop does after a handler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Flow {
     /// Go on with the next operation of the block.
@@ -20,12 +20,42 @@ pub enum Flow {
     Time,
     /// The instruction did part of its work (`rep`): run it again; it has not retired yet.
     Again,
-    /// The fault is in `cpu_fault`; nothing has changed.
+    /// The instruction is done, and the block must end behind it, as decoded code may have changed.
+    Stop,
+    /// The fault is in [`Context::fault`]; nothing has changed.
     Fault,
 }
 
 /// Runs one operation. On [`Flow::Fault`] the fault stands in [`Context::fault`].
 pub type Handler = fn(&mut Context, &Op) -> Flow;
+
+/// What decoded operations need beyond their 24 bytes. It belongs to the block cache and travels with it.
+#[derive(Debug, Default)]
+pub struct SideTables {
+    /// Decoded instructions, for the complete path.
+    pub slow: Vec<iced_x86::Instruction>,
+    /// Lane operations with their immediate.
+    pub lanes: Vec<LaneOp>,
+}
+
+impl SideTables {
+    /// Empties the tables.
+    pub fn clear(&mut self) {
+        self.slow.clear();
+        self.lanes.clear();
+    }
+}
+
+/// A pure operation on vector registers.
+#[derive(Clone, Copy, Debug)]
+pub enum LaneOp {
+    /// Destination and source.
+    Binary(fn(&mut u128, &u128)),
+    /// Destination, source and immediate.
+    Immediate(fn(&mut u128, &u128, u8), u8),
+    /// Destination and a constant source.
+    Constant(fn(&mut u128, &u128), u128),
+}
 
 /// What handlers work on: the registers and the memory of the running thread.
 #[derive(Debug)]
@@ -36,8 +66,26 @@ pub struct Context {
     pub mem: Memory,
     /// Why the last handler returned [`Flow::Fault`].
     pub fault: Fault,
-    /// Decoded instructions for operations without a fast handler, indexed by [`Op::imm`].
-    pub slow: Vec<iced_x86::Instruction>,
+    /// Iterations that `rep` instructions have done since the run loop last looked.
+    pub repeats: u64,
+    /// An instruction read the time.
+    pub clock_read: bool,
+    /// What operations refer to by index ([`Op::imm`]).
+    pub side: SideTables,
+}
+
+impl Context {
+    /// Registers and memory, with nothing pending.
+    pub fn new(cpu: Cpu, mem: Memory) -> Self {
+        Self {
+            cpu,
+            mem,
+            fault: Fault::Unsupported,
+            repeats: 0,
+            clock_read: false,
+            side: SideTables::default(),
+        }
+    }
 }
 
 /// A decoded operation.

@@ -3,13 +3,14 @@
 //! Each file owns a family and answers `None` for instructions that are not its own. [`execute`] asks them in turn, so
 //! that an instruction nobody claims is [`Fault::Unsupported`], never a silent no-op.
 use super::op::{Context, Flow};
-use super::state::{FS, GS, ZERO};
+use super::state::{FS, GS, RAX, RCX, RDX, ZERO};
 use crate::sim::memory::{Fault, Scalar};
-use iced_x86::{Instruction, OpKind, Register};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 pub mod integer;
 pub mod sse_float;
 pub mod sse_integer;
+pub mod string;
 pub mod x87;
 
 /// What a family answers: `None` if the instruction is not its own.
@@ -25,6 +26,16 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Result<Flow, Fault> {
         .or_else(|| sse_float::execute(cx, insn))
         .or_else(|| x87::execute(cx, insn))
         .unwrap_or(Err(Fault::Unsupported))
+}
+
+/// The result of RDTSC or RDTSCP.
+pub(crate) fn set_time(cx: &mut Context, insn: &Instruction, cycles: u64) {
+    cx.cpu.gpr[RAX] = cycles & 0xffff_ffff;
+    cx.cpu.gpr[RDX] = cycles >> 32;
+    if insn.mnemonic() == Mnemonic::Rdtscp {
+        cx.cpu.gpr[RCX] = 0;
+    }
+    cx.clock_read = true;
 }
 
 /// The number of a general register, 0 to 15, for any width (AH to BH give 0 to 3: see [`is_high_byte`]).

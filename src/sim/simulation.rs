@@ -1,0 +1,238 @@
+//! One guest on one machine: the loop that joins instructions, kernel and time, and its snapshots.
+use super::guest::{Guest, LoadError, kernel::{Control, Kernel, MarkKind, Now}};
+use super::isa::op::Context;
+use super::isa::run::{Engine, Stop};
+use super::isa::state::Cpu;
+use super::memory::{Fault, Memory, PAGE_SIZE};
+use super::outcome::{Counters, Exit, Limits, Outcome, Region};
+use super::uarch::Timing;
+use std::sync::Arc;
+
+/// Instructions between two looks at the host's clock.
+const GUARD_INTERVAL: u64 = 20_000_000;
+
+/// What accumulates while the guest runs, beside the state of guest and core.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    retired: u64,
+    regions: Vec<Region>,
+    /// Where the open region began: instructions and cycles.
+    open: Option<(u64, Option<u64>)>,
+    memory_byte_cycles: u128,
+    sampled_at: u64,
+    sampled_pages: u64,
+}
+
+/// A running guest.
+#[derive(Debug)]
+pub struct Simulation<T: Timing> {
+    cx: Context,
+    kernel: Kernel,
+    timing: T,
+    engine: Engine<T>,
+    limits: Limits,
+    tally: Tally,
+    /// The guest stands behind a system call that has not been answered.
+    unanswered: bool,
+}
+
+/// A stopped guest, from which any number of runs can go on. Plain data: sharing it between threads is safe.
+#[derive(Debug)]
+pub struct Snapshot<T: Timing> {
+    cpu: Cpu,
+    mem: Memory,
+    clock_read: bool,
+    kernel: Kernel,
+    timing: T,
+    limits: Limits,
+    tally: Tally,
+    unanswered: bool,
+}
+
+impl<T: Timing> Simulation<T> {
+    /// A guest before its first instruction.
+    ///
+    /// # Errors
+    /// Why the program cannot be loaded.
+    pub fn new(guest: Result<Guest, LoadError>, timing: T, engine: Engine<T>, limits: Limits) -> Result<Self, LoadError> {
+        let Guest { cpu, mem, kernel } = guest?;
+        Ok(Self {
+            cx: Context::new(cpu, mem),
+            kernel,
+            timing,
+            engine,
+            limits,
+            tally: Tally::default(),
+            unanswered: false,
+        })
+    }
+
+    /// Goes on from a snapshot, with a block cache that may be warm.
+    pub fn resume(snapshot: &Snapshot<T>, mut engine: Engine<T>) -> Self {
+        let mem = snapshot.mem.fork_frozen();
+        engine.revalidate(&mem);
+        let mut cx = Context::new(snapshot.cpu.clone(), mem);
+        cx.clock_read = snapshot.clock_read;
+        Self {
+            cx,
+            kernel: snapshot.kernel.clone(),
+            timing: snapshot.timing.clone(),
+            engine,
+            limits: snapshot.limits,
+            tally: snapshot.tally.clone(),
+            unanswered: snapshot.unanswered,
+        }
+    }
+
+    /// Freezes the state; this simulation can go on.
+    pub fn snapshot(&mut self) -> Snapshot<T> {
+        Snapshot {
+            cpu: self.cx.cpu.clone(),
+            mem: self.cx.mem.snapshot(),
+            clock_read: self.cx.clock_read,
+            kernel: self.kernel.clone(),
+            timing: self.timing.clone(),
+            limits: self.limits,
+            tally: self.tally.clone(),
+            unanswered: self.unanswered,
+        }
+    }
+
+    /// The block cache, for the next run on this thread.
+    pub fn into_engine(self) -> Engine<T> {
+        self.engine
+    }
+
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+        self.kernel.resume_with(inputs.to_vec());
+    }
+
+    /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
+    pub fn run(&mut self, expired: &dyn Fn() -> bool) -> Exit {
+        self.engine.retired = self.tally.retired;
+        let exit = self.run_to_exit(expired);
+        self.tally.retired = self.engine.retired;
+        self.sample_memory();
+        exit
+    }
+
+    fn run_to_exit(&mut self, expired: &dyn Fn() -> bool) -> Exit {
+        loop {
+            if std::mem::take(&mut self.unanswered)
+                && let Some(exit) = self.system_call()
+            {
+                return exit;
+            }
+            let next_look = (self.engine.retired / GUARD_INTERVAL + 1) * GUARD_INTERVAL;
+            let deadline = next_look.min(self.limits.instructions);
+            match self.engine.run(&mut self.cx, &mut self.timing, deadline) {
+                Stop::Syscall => self.unanswered = true,
+                Stop::Attention => self.sample_memory(),
+                Stop::Deadline if self.engine.retired >= self.limits.instructions => return Exit::InstructionLimit,
+                Stop::Deadline => {
+                    if expired() {
+                        return Exit::WallClock;
+                    }
+                }
+                Stop::Fault(fault) => return self.fault(fault),
+            }
+        }
+    }
+
+    fn system_call(&mut self) -> Option<Exit> {
+        self.timing.drain();
+        let rip = self.cx.cpu.rip;
+        let now = self.now();
+        match self.kernel.syscall(&mut self.cx.cpu, &mut self.cx.mem, now) {
+            Control::Continue => None,
+            Control::Exit(exit) => Some(exit),
+            Control::Pause => {
+                // The kernel set RIP back to the call; here the call has retired and waits for its answer.
+                self.cx.cpu.rip = rip;
+                self.unanswered = true;
+                Some(Exit::Paused)
+            }
+            Control::Mark(MarkKind::Begin) => self.begin_region(),
+            Control::Mark(MarkKind::End) => self.end_region(),
+        }
+    }
+
+    fn begin_region(&mut self) -> Option<Exit> {
+        if self.tally.open.is_some() {
+            return Some(Exit::ForgedMarker);
+        }
+        self.tally.open = Some((self.engine.retired, self.timing.cycles()));
+        None
+    }
+
+    fn end_region(&mut self) -> Option<Exit> {
+        let Some((instructions, cycles)) = self.tally.open.take() else {
+            return Some(Exit::ForgedMarker);
+        };
+        self.tally.regions.push(Region {
+            instructions: self.engine.retired - instructions,
+            cycles: self.timing.cycles().zip(cycles).map(|(now, then)| now - then),
+        });
+        None
+    }
+
+    fn fault(&mut self, fault: Fault) -> Exit {
+        let rip = self.cx.cpu.rip;
+        if fault == Fault::Unsupported {
+            let mnemonic = self.engine.instruction_at(&mut self.cx, rip).map_or_else(
+                || "unknown".to_owned(),
+                |i| format!("{:?}", i.mnemonic()).to_lowercase(),
+            );
+            let function = self.kernel.symbolize(&self.cx.mem, rip);
+            return Exit::UnsupportedInstruction { mnemonic, rip, function };
+        }
+        self.kernel.fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+    }
+
+    fn time(&self) -> u64 {
+        self.timing.cycles().unwrap_or(self.engine.retired)
+    }
+
+    fn now(&self) -> Now {
+        let time = self.time();
+        let nanoseconds = u128::from(time) * 1_000_000_000 / u128::from(self.timing.frequency_hz());
+        Now { cycles_or_instructions: time, nanoseconds: nanoseconds as u64 }
+    }
+
+    fn sample_memory(&mut self) {
+        let now = self.time();
+        let bytes = u128::from(self.tally.sampled_pages * PAGE_SIZE);
+        self.tally.memory_byte_cycles += bytes * u128::from(now - self.tally.sampled_at);
+        self.tally.sampled_at = now;
+        self.tally.sampled_pages = self.cx.mem.live_pages();
+    }
+
+    /// What the guest has done so far, with `exit` as the reason to stop.
+    pub fn outcome(&self, exit: Exit) -> Outcome {
+        let cycles = self.timing.cycles();
+        let mut counters = Counters {
+            instructions: self.tally.retired,
+            micro_ops: self.timing.micro_ops(),
+            cycles,
+            simulated_time_ps: cycles
+                .map(|c| (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64),
+            system_calls: self.kernel.system_calls,
+            peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
+            memory_byte_cycles: self.tally.memory_byte_cycles,
+            ..Counters::default()
+        };
+        self.timing.report(&mut counters.parts);
+        Outcome {
+            exit,
+            counters,
+            regions: self.tally.regions.clone(),
+            open_region: self.tally.open.is_some(),
+            messages: self.kernel.messages.clone(),
+            stdout: self.kernel.stdout.clone(),
+            stderr: self.kernel.stderr.clone(),
+            unanswered_system_calls: self.kernel.unanswered.clone(),
+            clock_read: self.cx.clock_read || self.kernel.clock_read,
+        }
+    }
+}
