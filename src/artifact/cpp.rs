@@ -1,5 +1,5 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
-use super::libraries::{GuestFile, read_dynamic};
+use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::toolchain::{CppCompiler, compiler_environment};
 use super::{BuildFailure, ContentHash, ElfArtifact};
 use crate::dataset::cpp_text;
@@ -391,9 +391,9 @@ fn compile(
             action: "read the built program",
             source,
         })?;
-    let libraries = libraries(&bytes, compiler)?;
+    let libraries = libraries(&bytes, &compiler.finder)?;
     let driver = match wrapping {
-        Some(_) => ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5]),
+        Some(_) => driver_hash(),
         None => ContentHash::of(b""),
     };
     Ok(ElfArtifact {
@@ -470,8 +470,13 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
     parts.concat()
 }
 
+/// Hash of the driver and of the headers that come with it.
+pub(super) fn driver_hash() -> ContentHash {
+    ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5])
+}
+
 /// The dynamic linker and the libraries of a program.
-fn libraries(bytes: &[u8], compiler: &CppCompiler) -> Result<Vec<GuestFile>, BuildFailure> {
+pub(super) fn libraries(bytes: &[u8], finder: &Finder) -> Result<Vec<GuestFile>, BuildFailure> {
     let ours = |what: String| {
         BuildFailure::Ours(BackendFailure {
             what,
@@ -482,15 +487,13 @@ fn libraries(bytes: &[u8], compiler: &CppCompiler) -> Result<Vec<GuestFile>, Bui
     let Some(interpreter) = dynamic.interpreter.clone() else {
         return Ok(Vec::new());
     };
-    let (found, missing) = compiler
-        .finder
-        .resolve(&[(PathBuf::from("/program"), dynamic)]);
+    let (found, missing) = finder.resolve(&[(PathBuf::from("/program"), dynamic)]);
     if let Some(name) = missing.first() {
         return Err(ours(format!(
             "the program needs the library `{name}`, which is not found"
         )));
     }
-    let folder = compiler.finder.default_folder();
+    let folder = finder.default_folder();
     let linker_name = Path::new(&interpreter)
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());

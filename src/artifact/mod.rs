@@ -4,6 +4,7 @@
 //! compiler reads hostile text, so it runs confined ([`crate::process`]).
 mod cpp;
 mod doctor;
+mod existing;
 mod hash;
 mod libraries;
 mod python;
@@ -11,6 +12,7 @@ mod toolchain;
 
 pub use cpp::{BuildOptions, CompileLimits, Isa, Linking, Optimisation, Wrapping};
 pub use doctor::{Fact, facts};
+pub use existing::existing;
 pub use hash::ContentHash;
 pub use libraries::GuestFile;
 pub use python::{Interpreter, PRELOADED, PythonArtifact, SnapshotPoints};

@@ -1,10 +1,12 @@
 //! Folders of the host as a guest sees them: read-only, read lazily, remembered.
 use crate::artifact::{ContentHash, Interpreter};
+use crate::process::{self, PrivateFolder, Request};
 use crate::sim::guest::world::{FileProvider, Node};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A read-only folder of the host. What has been read once is answered from memory, so that a run sees one state.
 #[derive(Debug)]
@@ -41,14 +43,20 @@ impl HostFolder {
             return None;
         }
         let executable = metadata.permissions().mode() & 0o111 != 0;
-        Some(Node::File { content: std::fs::read(&real).ok()?.into(), executable })
+        Some(Node::File {
+            content: std::fs::read(&real).ok()?.into(),
+            executable,
+        })
     }
 }
 
 impl FileProvider for HostFolder {
     fn lookup(&self, relative: &str) -> Option<Node> {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.entry(relative.to_owned()).or_insert_with(|| self.read(relative)).clone()
+        nodes
+            .entry(relative.to_owned())
+            .or_insert_with(|| self.read(relative))
+            .clone()
     }
 
     fn list(&self, relative: &str) -> Option<Vec<String>> {
@@ -112,12 +120,16 @@ impl PythonLibrary {
     fn source_of(&self, relative: &str) -> Option<String> {
         let (folder, name) = relative.rsplit_once('/')?;
         let parent = folder.strip_suffix("__pycache__")?;
-        let module = name.strip_suffix(".pyc")?.strip_suffix(&format!(".{}", self.interpreter.cache_tag))?;
+        let module = name
+            .strip_suffix(".pyc")?
+            .strip_suffix(&format!(".{}", self.interpreter.cache_tag))?;
         Some(format!("{parent}{module}.py"))
     }
 
     fn byte_code(&self, source: &str) -> Option<Node> {
-        let Some(Node::File { content, .. }) = self.sources.lookup(source) else { return None };
+        let Some(Node::File { content, .. }) = self.sources.lookup(source) else {
+            return None;
+        };
         let executable = self.interpreter.executable.to_string_lossy();
         let guest = format!("{}/{source}", self.interpreter.guest_library);
         let key = ContentHash::of_parts([
@@ -129,30 +141,57 @@ impl PythonLibrary {
         ]);
         let kept = self.cache.join(format!("{key}.pyc"));
         if let Ok(bytes) = std::fs::read(&kept) {
-            return Some(Node::File { content: bytes.into(), executable: false });
+            return Some(Node::File {
+                content: bytes.into(),
+                executable: false,
+            });
         }
         let bytes = self.compile(source, &guest)?;
         // A cache that cannot be written costs time, nothing else.
         let _ = std::fs::create_dir_all(&self.cache);
-        let partial = self.cache.join(format!("{key}.{}.partial", std::process::id()));
+        let partial = self
+            .cache
+            .join(format!("{key}.{}.partial", std::process::id()));
         if std::fs::write(&partial, &bytes).is_ok() {
             let _ = std::fs::rename(&partial, &kept);
         }
-        Some(Node::File { content: bytes.into(), executable: false })
+        Some(Node::File {
+            content: bytes.into(),
+            executable: false,
+        })
     }
 
     fn compile(&self, source: &str, guest: &str) -> Option<Vec<u8>> {
         let path = self.interpreter.library.join(source);
-        let arguments = [
-            OsStr::new("-I"),
-            OsStr::new("-S"),
-            OsStr::new("-B"),
-            OsStr::new("-c"),
-            OsStr::new(COMPILE),
-            path.as_os_str(),
-            OsStr::new(guest),
-        ];
-        crate::process::output_of(&self.interpreter.executable, &arguments)
+        let arguments = ["-I", "-S", "-B", "-c", COMPILE].map(OsString::from);
+        let arguments = arguments
+            .into_iter()
+            .chain([path.into_os_string(), OsString::from(guest)]);
+        let folder = PrivateFolder::new().ok()?;
+        let finished = process::run(Request {
+            program: self.interpreter.executable.clone(),
+            name: None,
+            arguments: arguments.collect(),
+            environment: Vec::new(),
+            folder: folder.path().to_owned(),
+            stdin: b"",
+            limits: process::Limits {
+                wall: Duration::from_secs(60),
+                cpu: Duration::from_secs(60),
+                memory_bytes: None,
+                address_space_bytes: None,
+                file_bytes: 0,
+                stack_bytes: 8 << 20,
+                output_bytes: 64 << 20,
+            },
+            isolation: process::Isolation {
+                trusted: true,
+                ..Default::default()
+            },
+            channel: None,
+        });
+        let finished = finished.ok()?;
+        (finished.ending == process::Ending::Exited { code: 0 }).then_some(finished.stdout)
     }
 }
 

@@ -120,6 +120,7 @@ fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict
         Exit::MemoryLimit => Verdict::MemoryLimit { case },
         Exit::OutputLimit => Verdict::OutputLimit { case },
         Exit::InstructionLimit => Verdict::InstructionLimit { case },
+        Exit::TimeLimit => Verdict::TimeLimit { case },
         Exit::UnsupportedInstruction {
             mnemonic,
             rip,
