@@ -12,6 +12,8 @@ use table::Form;
 pub mod arithmetic;
 pub mod element;
 pub mod hint;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod host;
 pub mod lane;
 pub mod mmx;
 pub mod shift;
