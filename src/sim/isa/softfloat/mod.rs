@@ -12,7 +12,7 @@ pub mod compare;
 pub mod convert;
 pub mod extended;
 #[cfg(all(test, target_arch = "x86_64"))]
-mod host;
+pub(crate) mod host;
 
 /// Invalid operation.
 pub const IE: u8 = 1;
@@ -489,7 +489,7 @@ const WRAP: i32 = 24576;
 /// Rounds the nonzero number `significand * 2^(exponent - 127)`, bit 127 set, to a format: the only place where OE, UE
 /// and PE of a floating-point result arise. `precision` may be below that of the format (x87 precision control).
 #[inline]
-fn round<F: Format>(
+pub(crate) fn round<F: Format>(
     sign: bool,
     exponent: i32,
     significand: u128,
@@ -512,16 +512,13 @@ fn round<F: Format>(
     }
     if env.masks & UE == 0 {
         env.raise(if r.inexact { UE | PE } else { UE });
-        if F::X87 {
-            let wrapped = unbounded + WRAP;
-            // Results that are out of reach even so exist only as scaled ones (FSCALE), never as those of arithmetic.
-            return if wrapped < minimum {
-                F::zero(sign)
-            } else {
-                F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
-            };
-        }
-        return F::zero(sign);
+        let wrapped = unbounded + WRAP;
+        // SSE writes no result then. Results that are out of reach even so are those of scaling (FSCALE) alone.
+        return if F::X87 && wrapped >= minimum {
+            F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::zero(sign)
+        };
     }
     if env.ftz {
         env.raise(UE | PE);
@@ -540,13 +537,13 @@ fn round<F: Format>(
 /// The result beyond the largest number of a format.
 #[cold]
 fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, env: &mut Env) -> F {
-    if F::X87 && env.masks & OE == 0 {
+    if env.masks & OE == 0 {
         env.raise(if r.inexact { OE | PE } else { OE });
         let wrapped = unbounded - WRAP;
-        return if wrapped > F::MAX_EXPONENT {
-            F::infinity(sign)
-        } else {
+        return if F::X87 && wrapped <= F::MAX_EXPONENT {
             F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::infinity(sign)
         };
     }
     env.raise(OE | PE);
