@@ -13,6 +13,12 @@ struct Options {
     /// Instances for each code.
     #[arg(long, default_value_t = 500)]
     instances: u64,
+    /// Sequences of 8 to 32 instructions that are run as blocks.
+    #[arg(long, default_value_t = 0)]
+    sequences: u64,
+    /// Number of the first sequence: to run one again.
+    #[arg(long, default_value_t = 0)]
+    first_sequence: u64,
     /// Seed of the generator.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -38,7 +44,21 @@ fn main() -> std::process::ExitCode {
         }
     };
     print!("{}", isa::campaign::report(&rows, !options.quiet));
-    if rows.iter().any(|row| row.mismatches > 0) {
+    let mut mismatches: u64 = rows.iter().map(|row| row.mismatches).sum();
+    if options.sequences > 0 {
+        match isa::sequence::run_sequences(options.seed, options.first_sequence, options.sequences)
+        {
+            Ok(outcome) => {
+                print!("{}", outcome.report());
+                mismatches += outcome.mismatches;
+            }
+            Err(why) => {
+                println!("the host side does not start: {why}");
+                return std::process::ExitCode::from(2);
+            }
+        }
+    }
+    if mismatches > 0 {
         return std::process::ExitCode::FAILURE;
     }
     std::process::ExitCode::SUCCESS

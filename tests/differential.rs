@@ -1,5 +1,5 @@
 //! The fixed-seed part of the comparison with the host processor. `examples/differential.rs` runs as much as you like.
-use crate::isa::campaign;
+use crate::isa::{campaign, sequence};
 
 #[test]
 fn every_implemented_instruction_agrees_with_the_host_processor() {
@@ -7,4 +7,11 @@ fn every_implemented_instruction_agrees_with_the_host_processor() {
     let report = campaign::report(&rows, false);
     assert!(rows.iter().all(|row| row.mismatches == 0), "{report}");
     println!("{report}");
+}
+
+#[test]
+fn sequences_of_instructions_agree_with_the_host_processor() {
+    let outcome = sequence::run_sequences(1, 0, 4000).expect("the host side starts");
+    assert_eq!(outcome.mismatches, 0, "{}", outcome.report());
+    println!("{}", outcome.report());
 }

@@ -91,7 +91,24 @@ pub(crate) fn opaque_bytes(insn: &Instruction) -> &'static [std::ops::Range<u64>
     }
 }
 
-/// The places where two images differ in what must agree.
+/// How strictly two images are compared.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leeway {
+    /// Flags that may differ.
+    flags: u64,
+    /// Bits of MXCSR that may differ.
+    mxcsr: u32,
+    /// Bits of the x87 status word that may differ.
+    status: u16,
+    /// The x87 state is not looked at.
+    no_x87: bool,
+    /// An XMM register that is not looked at.
+    vector: Option<usize>,
+    /// x87 values may differ in the last bits.
+    near: bool,
+}
+
+/// The places where the results of an instance differ in what must agree.
 pub(crate) fn differences(
     instance: &Instance,
     standing: Standing,
@@ -99,9 +116,63 @@ pub(crate) fn differences(
     host: &Image,
     guest: &Image,
 ) -> Vec<String> {
-    let mut out = Vec::new();
     let insn = &instance.insn;
-    let exempt = matches!(standing, Standing::ValueExempt(_));
+    let mut leeway = Leeway::default();
+    if matches!(ending, Ending::Exit(_)) {
+        leeway.flags = undefined_flags(insn, &instance.image);
+        leeway.status = undefined_status(insn);
+        if matches!(standing, Standing::ValueExempt(_)) {
+            // Inexact and the rounding direction follow the value.
+            leeway.status |= 0x0220;
+            leeway.near = true;
+            leeway.vector = insn
+                .op0_register()
+                .is_xmm()
+                .then(|| insn.op0_register().number());
+        }
+    }
+    if ending == Ending::Trap(Trap::SimdFloat) {
+        leeway = leeway.after_simd_exception();
+    }
+    compare(host, guest, leeway)
+}
+
+/// The places where two images differ, but for the `undefined` flags; `simd` after an unmasked SSE exception.
+pub(crate) fn image_differences(
+    host: &Image,
+    guest: &Image,
+    undefined: u64,
+    simd: bool,
+) -> Vec<String> {
+    let leeway = Leeway {
+        flags: undefined,
+        ..Leeway::default()
+    };
+    compare(
+        host,
+        guest,
+        if simd {
+            leeway.after_simd_exception()
+        } else {
+            leeway
+        },
+    )
+}
+
+impl Leeway {
+    /// An unmasked SSE exception leaves its cause in MXCSR, which nothing but a signal handler sees, and the move to MMX
+    /// state comes before the conversion that it stops.
+    fn after_simd_exception(self) -> Self {
+        Self {
+            mxcsr: 0x3f,
+            no_x87: true,
+            ..self
+        }
+    }
+}
+
+fn compare(host: &Image, guest: &Image, leeway: Leeway) -> Vec<String> {
+    let mut out = Vec::new();
     for i in 0..16 {
         if host.gpr[i] != guest.gpr[i] {
             let name = Register::RAX + i as u32;
@@ -111,25 +182,17 @@ pub(crate) fn differences(
             ));
         }
     }
-    let completed = matches!(ending, Ending::Exit(_));
-    let open = if completed {
-        undefined_flags(insn, &instance.image)
-    } else {
-        0
-    };
-    let flags = (host.rflags ^ guest.rflags) & !open;
+    let flags = (host.rflags ^ guest.rflags) & !leeway.flags;
     if flags != 0 {
         out.push(format!(
             "RFLAGS: {} ({:#x}, not {:#x})",
             flag_names(flags),
-            host.rflags & !open,
-            guest.rflags & !open
+            host.rflags & !leeway.flags,
+            guest.rflags & !leeway.flags
         ));
     }
     for i in 0..16 {
-        if host.xmm(i) != guest.xmm(i)
-            && !(exempt && insn.op0_register() == Register::XMM0 + i as u32)
-        {
+        if host.xmm(i) != guest.xmm(i) && leeway.vector != Some(i) {
             out.push(format!(
                 "XMM{i}: {:#034x}, not {:#034x}",
                 host.xmm(i),
@@ -137,21 +200,14 @@ pub(crate) fn differences(
             ));
         }
     }
-    // An unmasked SSE exception leaves its cause in MXCSR, which nothing but a signal handler sees.
-    let sticky = if ending == Ending::Trap(Trap::SimdFloat) {
-        0x3f
-    } else {
-        0
-    };
-    if (host.mxcsr() ^ guest.mxcsr()) & !sticky != 0 {
+    if (host.mxcsr() ^ guest.mxcsr()) & !leeway.mxcsr != 0 {
         out.push(format!(
             "MXCSR: {:#06x}, not {:#06x}",
             host.mxcsr(),
             guest.mxcsr()
         ));
     }
-    // The move to MMX state comes before the conversion that an unmasked exception stops.
-    if ending == Ending::Trap(Trap::SimdFloat) {
+    if leeway.no_x87 {
         return out;
     }
     if host.control_word() != guest.control_word() {
@@ -161,14 +217,11 @@ pub(crate) fn differences(
             guest.control_word()
         ));
     }
-    let open = if completed { undefined_status(insn) } else { 0 }
-        // Inexact and the rounding direction follow the value.
-        | if exempt && completed { 0x0220 } else { 0 };
-    if (host.status_word() ^ guest.status_word()) & !open != 0 {
+    if (host.status_word() ^ guest.status_word()) & !leeway.status != 0 {
         out.push(format!(
             "x87 status: {:#06x}, not {:#06x} (TOP {}, {})",
-            host.status_word() & !open,
-            guest.status_word() & !open,
+            host.status_word() & !leeway.status,
+            guest.status_word() & !leeway.status,
             host.top(),
             guest.top()
         ));
@@ -182,7 +235,7 @@ pub(crate) fn differences(
     }
     for i in 0..8 {
         let (h, g) = (host.st(i), guest.st(i));
-        if h != g && !(exempt && close(h, g)) {
+        if h != g && !(leeway.near && close(h, g)) {
             out.push(format!(
                 "ST({i}): {:#06x}:{:#018x}, not {:#06x}:{:#018x}",
                 h.0, h.1, g.0, g.1

@@ -108,6 +108,7 @@ impl Generator {
             writes: Vec::new(),
             narrow: None,
             bit_offset: false,
+            anchors: None,
         };
         draft.insn.set_code(self.code);
         self.fix_implicit(&mut draft, rng, target);
@@ -137,6 +138,25 @@ impl Generator {
             memory: draft.memory,
             bytes,
         })
+    }
+
+    /// An instruction for a sequence: its memory operand, if any, is made from the anchors.
+    pub(crate) fn anchored(&self, rng: &mut Random, anchors: &Anchors) -> Option<Instruction> {
+        let mut draft = Draft {
+            insn: Instruction::default(),
+            fixed: [None; 16],
+            memory: None,
+            writes: Vec::new(),
+            narrow: None,
+            bit_offset: false,
+            anchors: Some(*anchors),
+        };
+        draft.insn.set_code(self.code);
+        for (i, &kind) in self.kinds.iter().enumerate() {
+            self.set_operand(&mut draft, rng, i as u32, kind, 0)?;
+        }
+        self.set_prefixes(&mut draft, rng);
+        Some(draft.insn)
     }
 
     /// Registers that the instruction uses without naming them.
@@ -244,7 +264,10 @@ impl Generator {
                 return Some(false);
             }
             K::mem_offs => {
-                let at = place(rng, self.memory_size(draft).max(1), false);
+                let at = match draft.anchors {
+                    Some(_) => DATA + rng.below(DATA_SIZE - 8),
+                    None => place(rng, self.memory_size(draft).max(1), false),
+                };
                 draft.memory = Some(at);
                 draft.insn.set_op_kind(i, OpKind::Memory);
                 draft.insn.set_memory_displ_size(8);
@@ -402,6 +425,12 @@ impl Generator {
     /// Draws an address in the data, then a form of operand that gives it.
     fn set_memory(&self, draft: &mut Draft, rng: &mut Random, i: u32) -> Option<()> {
         let size = self.memory_size(draft).max(1);
+        if let Some(anchors) = draft.anchors {
+            draft.insn.set_op_kind(i, OpKind::Memory);
+            let aligned = self.aligned && size == 16 || self.code == Code::Cmpxchg16b_m128;
+            draft.anchored(rng, &anchors, size, aligned);
+            return Some(());
+        }
         let at = match self.code.mnemonic() {
             Mnemonic::Lea => rng.integer(64),
             // A register offset reaches some pages around the operand.
@@ -501,7 +530,7 @@ impl Generator {
     }
 
     /// All registers: fixed ones as they must be, the others stratified.
-    fn registers(&self, rng: &mut Random, fixed: &[Option<u64>; 16]) -> Image {
+    pub(crate) fn registers(&self, rng: &mut Random, fixed: &[Option<u64>; 16]) -> Image {
         let mut image = Image::default();
         for (i, slot) in image.gpr.iter_mut().enumerate() {
             let bits = rng.pick(&[8, 16, 32, 64, 64]);
@@ -616,6 +645,18 @@ struct Draft {
     writes: Vec<(u64, Vec<u8>)>,
     narrow: Option<bool>,
     bit_offset: bool,
+    anchors: Option<Anchors>,
+}
+
+/// Registers that a sequence leaves alone, so that memory operands made from them stay in the data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anchors {
+    /// Two base registers and their values, multiples of 16.
+    pub(crate) bases: [(u8, u64); 2],
+    /// An index register and its value, a small multiple of 16.
+    pub(crate) index: (u8, u64),
+    /// Per cent of memory operands that may lie out of bounds.
+    pub(crate) astray: u64,
 }
 
 impl Draft {
@@ -645,6 +686,47 @@ impl Draft {
             }
         }
         narrow
+    }
+
+    /// A form of memory operand made from the anchors.
+    fn anchored(&mut self, rng: &mut Random, anchors: &Anchors, size: u64, aligned: bool) {
+        let insn = &mut self.insn;
+        let displacement = match rng.below(3) {
+            0 => 0,
+            1 => rng.below(0x80),
+            _ => rng.below(0x400),
+        };
+        let displacement = displacement as i64 - if rng.percent(30) { 0x100 } else { 0 };
+        let displacement = if aligned {
+            displacement & !15
+        } else {
+            displacement
+        };
+        if rng.percent(anchors.astray) {
+            insn.set_memory_displ_size(8);
+            insn.set_memory_displacement64(place_edge(rng, size) & 0x3fff_ffff);
+            return;
+        }
+        let form = rng.below(20);
+        if form < 2 {
+            let at = DATA + rng.below(DATA_SIZE - 0x100);
+            if form == 0 {
+                insn.set_memory_base(Register::RIP);
+            }
+            insn.set_memory_displ_size(8);
+            insn.set_memory_displacement64(if aligned { at & !15 } else { at });
+            return;
+        }
+        let width = if form == 2 { 4 } else { 8 };
+        let (base, _) = anchors.bases[rng.below(2) as usize];
+        let base = if form < 5 && !aligned { 4 } else { base };
+        insn.set_memory_base(gpr(width, base.into()));
+        if form > 14 {
+            insn.set_memory_index(gpr(width, anchors.index.0.into()));
+            insn.set_memory_index_scale(rng.pick(&[1, 2, 4, 8]));
+        }
+        insn.set_memory_displacement64(displacement as u64);
+        insn.set_memory_displ_size(if displacement == 0 { 0 } else { 1 });
     }
 
     /// A form of memory operand with the effective address `at`; fixes its registers.

@@ -220,6 +220,7 @@ impl Guest {
             image.set_xmm(i, if high == UPPER { low } else { !low });
         }
         image.rflags = cpu.flags.rflags() & FLAGS;
+        image.rip = cpu.rip;
         image.set_mxcsr(cpu.mxcsr());
         let x87 = &cpu.x87;
         image.set_control_word(x87.control);

@@ -292,8 +292,9 @@ impl Host {
             tickmark_test_enter(entry);
             let mut output = pointer::<Image>(OUTPUT).read();
             output.rflags &= FLAGS;
+            output.rip = pointer::<u64>(EXIT_ADDRESS).read();
             let ending = match pointer::<u64>(TRAP_NUMBER).read() {
-                u64::MAX => Ending::Exit(pointer::<u64>(EXIT_ADDRESS).read()),
+                u64::MAX => Ending::Exit(output.rip),
                 number => Ending::Trap(trap(number, pointer::<u64>(TRAP_ADDRESS).read())),
             };
             (ending, output)

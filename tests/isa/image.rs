@@ -26,7 +26,9 @@ pub(crate) const FLAGS: u64 = 0x8d5 | 0x400;
 pub(crate) struct Image {
     pub(crate) gpr: [u64; 16],
     pub(crate) rflags: u64,
-    pub(crate) reserved: [u64; 7],
+    /// Where the run stood at its end; not an input.
+    pub(crate) rip: u64,
+    pub(crate) reserved: [u64; 6],
     pub(crate) fx: [u8; 512],
 }
 
@@ -35,7 +37,8 @@ impl Default for Image {
         let mut image = Self {
             gpr: [0; 16],
             rflags: 0x202,
-            reserved: [0; 7],
+            rip: 0,
+            reserved: [0; 6],
             fx: [0; 512],
         };
         image.set_control_word(0x37f);

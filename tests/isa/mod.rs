@@ -10,3 +10,4 @@ pub(crate) mod guest;
 pub(crate) mod host;
 pub(crate) mod image;
 pub(crate) mod random;
+pub(crate) mod sequence;
