@@ -1,4 +1,32 @@
 //! Candidates: one solution of a problem, put together from a model's answer.
+//!
+//! `import` reads answers, `extract` finds the code in one, `assemble` puts it together with its problem. The rules
+//! stand at the top of each file; nothing in an answer is corrected.
+mod assemble;
+mod extract;
+mod import;
+
+pub use assemble::assemble;
+pub use extract::extract;
+pub use import::{ANSWER_BYTES_MAX, Imported, import, import_bytes};
+
+/// A model's answer to a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Continues the problem's prompt.
+    Completion(String),
+    /// Stands alone.
+    Solution(String),
+}
+
+impl Answer {
+    /// The text as the model gave it.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Completion(text) | Self::Solution(text) => text,
+        }
+    }
+}
 
 /// One solution, ready to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

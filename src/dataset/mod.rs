@@ -1,4 +1,18 @@
 //! Problems and their test cases, read from the files that users hold.
+//!
+//! One loader a file form. A defect of the file as a whole ends the loading; a defect of one problem leaves that
+//! problem out, with the place and the reason in [`Loaded::skipped`], and the rest goes on.
+pub(crate) mod cpp_text;
+mod defect;
+mod humaneval;
+mod humaneval_x;
+pub(crate) mod json_lines;
+mod stdio;
+
+pub use defect::Defect;
+pub(crate) use humaneval::defines as python_defines;
+
+use std::path::Path;
 use std::sync::Arc;
 
 /// A programming language of candidates.
@@ -54,4 +68,121 @@ pub struct TestCase {
     pub stdin: Arc<[u8]>,
     /// Expected standard output.
     pub expected: Arc<[u8]>,
+}
+
+/// The forms of data sets that can be read.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatasetForm {
+    /// HumanEval's JSON lines: Python functions.
+    Humaneval,
+    /// HumanEval-X's JSON lines for C++: C++ functions.
+    HumanevalX,
+    /// Programs with inputs and outputs: folders or JSON lines.
+    Stdio,
+}
+
+impl DatasetForm {
+    /// Every form, in the order in which help lists them.
+    pub const ALL: [Self; 3] = [Self::Humaneval, Self::HumanevalX, Self::Stdio];
+
+    /// The name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Humaneval => "humaneval",
+            Self::HumanevalX => "humaneval-x",
+            Self::Stdio => "stdio",
+        }
+    }
+}
+
+impl std::str::FromStr for DatasetForm {
+    type Err = String;
+
+    /// Errors name the forms that exist.
+    fn from_str(name: &str) -> Result<Self, String> {
+        (Self::ALL.into_iter().find(|form| form.name() == name)).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join("`, `");
+            format!("unknown data set form `{name}`; it is one of `{names}`")
+        })
+    }
+}
+
+/// What was read, in the order of the file (of the names' numeric order, for folders).
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The problems that can be used.
+    pub problems: Vec<Problem>,
+    /// Problems and lines that were left out, and why.
+    pub skipped: Vec<Defect>,
+}
+
+/// Reads a data set from a path as users hold it, `.gz` accepted.
+///
+/// `language` is that of the candidates where the file does not tell (stdio problems); function problems ignore it.
+///
+/// # Errors
+/// The path cannot be read, or holds no problem at all.
+pub fn load(form: DatasetForm, path: &Path, language: Language) -> Result<Loaded, Defect> {
+    if form == DatasetForm::Stdio && path.is_dir() {
+        return stdio::load_folder(path, language).and_then(|loaded| some_problem(path, loaded));
+    }
+    let bytes = json_lines::read(path)?;
+    some_problem(
+        path,
+        parse(form, &path.display().to_string(), &bytes, language),
+    )
+}
+
+/// Reads a data set from the bytes of a JSON-lines file; `file` is its name in messages.
+pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) -> Loaded {
+    match form {
+        DatasetForm::Humaneval => humaneval::parse(file, bytes),
+        DatasetForm::HumanevalX => humaneval_x::parse(file, bytes),
+        DatasetForm::Stdio => stdio::parse(file, bytes, language),
+    }
+}
+
+/// A data set without a single usable problem is an error, and its first defect is the likely reason.
+fn some_problem(path: &Path, loaded: Loaded) -> Result<Loaded, Defect> {
+    if !loaded.problems.is_empty() {
+        return Ok(loaded);
+    }
+    Err(loaded.skipped.into_iter().next().unwrap_or_else(|| {
+        Defect::of_file(
+            path.display(),
+            "holds no problem",
+            "check the path and the form of the data set (`--dataset`)",
+        )
+    }))
+}
+
+/// Adds problems one by one, leaving out those whose id was already there.
+#[derive(Debug, Default)]
+struct Collector {
+    loaded: Loaded,
+    places: std::collections::BTreeMap<String, String>,
+}
+
+impl Collector {
+    /// Takes the outcome of reading one problem at `place`.
+    fn add(&mut self, file: &str, place: String, read: Result<Problem, Defect>) {
+        let problem = match read {
+            Ok(problem) => problem,
+            Err(defect) => return self.loaded.skipped.push(defect),
+        };
+        if let Some(first) = self.places.get(&problem.id) {
+            let reason = format!("the id stands already at {first}");
+            let remedy = "give each problem its own id; the first one is used";
+            let mut defect = Defect::of_file(file, reason, remedy).of_problem(&problem.id);
+            defect.line = place
+                .strip_prefix("line ")
+                .and_then(|line| line.parse().ok());
+            return self.loaded.skipped.push(defect);
+        }
+        self.places.insert(problem.id.clone(), place);
+        self.loaded.problems.push(problem);
+    }
 }

@@ -258,6 +258,7 @@ impl Chunk {
 }
 
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct TlbEntry {
     /// Page address that may be read through `host`, or an address that maps to another entry.
     read: u64,
@@ -273,7 +274,7 @@ fn never(i: usize) -> u64 {
 
 /// The address space of one process.
 pub struct Memory {
-    tlb: Box<[TlbEntry; TLB_ENTRIES]>,
+    tlb: [TlbEntry; TLB_ENTRIES],
     chunks: BTreeMap<u64, Arc<Chunk>>,
     regions: BTreeMap<u64, Region>,
     live_pages: u64,
@@ -321,12 +322,12 @@ impl Memory {
         }
     }
 
-    fn empty_tlb() -> Box<[TlbEntry; TLB_ENTRIES]> {
-        Box::new(std::array::from_fn(|i| TlbEntry {
+    fn empty_tlb() -> [TlbEntry; TLB_ENTRIES] {
+        std::array::from_fn(|i| TlbEntry {
             read: never(i),
             write: never(i),
             host: std::ptr::null_mut(),
-        }))
+        })
     }
 
     /// A copy that shares every page until one side writes to it.

@@ -1,5 +1,5 @@
 //! One guest on one machine: the loop that joins instructions, kernel and time, and its snapshots.
-use super::guest::{Guest, LoadError, kernel::{Control, Kernel, Mark, Now}};
+use super::guest::{Guest, LoadError, kernel::{Control, Kernel, MarkKind, Now}};
 use super::isa::op::Context;
 use super::isa::run::{Engine, Stop};
 use super::isa::state::Cpu;
@@ -103,9 +103,9 @@ impl<T: Timing> Simulation<T> {
         self.engine
     }
 
-    /// Replaces the driver's inputs from `from` on, and where to pause next.
-    pub fn set_inputs(&mut self, from: usize, inputs: &[Arc<[u8]>], pause_at: Option<usize>) {
-        self.kernel.set_device_inputs(from, inputs, pause_at);
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+        self.kernel.resume_with(inputs.to_vec());
     }
 
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
@@ -142,16 +142,19 @@ impl<T: Timing> Simulation<T> {
 
     fn system_call(&mut self) -> Option<Exit> {
         self.timing.drain();
+        let rip = self.cx.cpu.rip;
         let now = self.now();
         match self.kernel.syscall(&mut self.cx.cpu, &mut self.cx.mem, now) {
             Control::Continue => None,
             Control::Exit(exit) => Some(exit),
             Control::Pause => {
+                // The kernel set RIP back to the call; here the call has retired and waits for its answer.
+                self.cx.cpu.rip = rip;
                 self.unanswered = true;
                 Some(Exit::Paused)
             }
-            Control::Mark(Mark::Begin) => self.begin_region(),
-            Control::Mark(Mark::End) => self.end_region(),
+            Control::Mark(MarkKind::Begin) => self.begin_region(),
+            Control::Mark(MarkKind::End) => self.end_region(),
         }
     }
 
@@ -214,7 +217,7 @@ impl<T: Timing> Simulation<T> {
             cycles,
             simulated_time_ps: cycles
                 .map(|c| (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64),
-            system_calls: self.kernel.system_calls(),
+            system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
             memory_byte_cycles: self.tally.memory_byte_cycles,
             ..Counters::default()
@@ -225,11 +228,11 @@ impl<T: Timing> Simulation<T> {
             counters,
             regions: self.tally.regions.clone(),
             open_region: self.tally.open.is_some(),
-            messages: self.kernel.messages().to_vec(),
-            stdout: self.kernel.stdout().to_vec(),
-            stderr: self.kernel.stderr().to_vec(),
-            unanswered_system_calls: self.kernel.unanswered(),
-            clock_read: self.cx.clock_read || self.kernel.clock_read(),
+            messages: self.kernel.messages.clone(),
+            stdout: self.kernel.stdout.clone(),
+            stderr: self.kernel.stderr.clone(),
+            unanswered_system_calls: self.kernel.unanswered.clone(),
+            clock_read: self.cx.clock_read || self.kernel.clock_read,
         }
     }
 }

@@ -729,6 +729,8 @@ mod tests {
         written.sort_unstable();
         assert_eq!(written, [uop::gpr(3), uop::gpr(4), uop::NONE]);
         let (uops, _) = cracked(&[0x48, 0xf7, 0xe1]); // mul rcx
-        assert_eq!(uops[0].destinations, [uop::gpr(0), uop::gpr(2), uop::NONE]);
+        let mut written = uops[0].destinations;
+        written.sort_unstable();
+        assert_eq!(written, [uop::gpr(0), uop::gpr(2), uop::NONE]);
     }
 }

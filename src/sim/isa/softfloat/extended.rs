@@ -71,6 +71,7 @@ fn shorten<F: Format>(a: F80, env: &mut Env) -> F {
     let result = convert::convert(a, false, env);
     if env.unmasked() & (OE | UE) != 0 {
         env.flags &= !PE;
+        env.rounded_up = false;
     }
     env.flags |= before;
     result

@@ -12,6 +12,7 @@
 )]
 use super::super::Answer;
 use super::{execute, table};
+use crate::sim::isa::accesses::fixed_access_count;
 use crate::sim::isa::flags::STATUS;
 use crate::sim::isa::op::{Context, Flow};
 use crate::sim::isa::state::{Cpu, RAX, RCX, RDI, RDX};
@@ -308,12 +309,7 @@ fn context() -> Context {
         Backing::Anonymous,
         Purpose::Anonymous,
     );
-    Context {
-        cpu: Cpu::new(Arc::from([])),
-        mem,
-        fault: Fault::Unsupported,
-        slow: Vec::new(),
-    }
+    Context::new(Cpu::new(Arc::from([])), mem)
 }
 
 /// The x87 state of the images before the instruction: not the one that MMX leaves.
@@ -564,6 +560,29 @@ fn sixteen_byte_operands_must_be_aligned_unless_the_instruction_says_otherwise()
         }
     }
     assert!(strict > 100);
+}
+
+#[test]
+fn recorded_accesses_are_those_that_the_encoding_promises() {
+    let mut cx = context();
+    cx.cpu.gpr[RDI] = GUEST;
+    cx.mem.set_recording(true);
+    let mut seen = 0;
+    for code in codes() {
+        let Some(insn) = build(code, Shape::Memory(0), 0) else {
+            continue;
+        };
+        cx.mem.clear_accesses();
+        assert_eq!(execute(&mut cx, &insn), Some(Ok(Flow::Next)), "{code:?}");
+        let made = cx.mem.accesses().len();
+        assert_eq!(fixed_access_count(&insn), Some(made as u8), "{code:?}");
+        if made > 0 {
+            let size = cx.mem.accesses()[0].size;
+            assert_eq!(usize::from(size), insn.memory_size().size(), "{code:?}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 200);
 }
 
 #[test]

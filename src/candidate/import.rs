@@ -1,0 +1,269 @@
+//! Samples: models' answers, from JSON lines (`.gz` accepted) or from folders `HumanEval_0/0.py`.
+//!
+//! An object has `task_id` (or `id`) and `solution`, which stands alone, or `completion`, which continues the prompt;
+//! where both stand, `solution` counts. Several answers to a problem keep the order of the file. An empty answer is a
+//! sample, which fails.
+use super::Answer;
+use crate::dataset::json_lines::{self, Record};
+use crate::dataset::{Defect, Problem};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Longest answer that is accepted, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// The answers of one model.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// Answers by problem id, each in the order of the file.
+    pub answers: BTreeMap<String, Vec<Answer>>,
+    /// How many answers there are to each task that the data set does not have.
+    pub unknown_tasks: BTreeMap<String, usize>,
+    /// Lines and files that are no samples, and why.
+    pub refused: Vec<Defect>,
+}
+
+impl Imported {
+    fn add(&mut self, ids: &BTreeSet<&str>, id: String, answer: Answer) {
+        if ids.contains(id.as_str()) {
+            self.answers.entry(id).or_default().push(answer);
+        } else {
+            *self.unknown_tasks.entry(id).or_default() += 1;
+        }
+    }
+}
+
+/// Reads the answers to `problems` from a file or folder.
+///
+/// # Errors
+/// The path cannot be read, or holds no sample of any task.
+pub fn import(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
+    let imported = if path.is_dir() {
+        import_folder(path, problems)?
+    } else {
+        let bytes = json_lines::read(path)?;
+        import_bytes(&path.display().to_string(), &bytes, problems)
+    };
+    if imported.answers.is_empty() && imported.unknown_tasks.is_empty() {
+        return Err(imported.refused.into_iter().next().unwrap_or_else(|| {
+            let remedy = "write JSON lines with `task_id` and `completion` or `solution`";
+            Defect::of_file(path.display(), "holds no sample", remedy)
+        }));
+    }
+    Ok(imported)
+}
+
+/// Reads the answers from the bytes of a JSON-lines file; `file` is its name in messages.
+pub fn import_bytes(file: &str, bytes: &[u8], problems: &[Problem]) -> Imported {
+    let ids: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
+    let mut imported = Imported::default();
+    for record in json_lines::records(file, bytes) {
+        match record.and_then(sample) {
+            Ok((id, answer)) => imported.add(&ids, id, answer),
+            Err(defect) => imported.refused.push(defect),
+        }
+    }
+    imported
+}
+
+fn sample(mut record: Record<'_>) -> Result<(String, Answer), Defect> {
+    let id = match (record.fields.get("task_id")).or_else(|| record.fields.get("id")) {
+        // MBPP numbers its tasks.
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::String(id)) => id.clone(),
+        Some(_) => {
+            let remedy = "write the id of the problem as text";
+            return Err(record.defect("not text", remedy).in_field("task_id"));
+        }
+        None => {
+            let remedy = "add `\"task_id\": \"...\"` to the object";
+            return Err(record
+                .defect("the field is missing", remedy)
+                .in_field("task_id"));
+        }
+    };
+    for field in ["solution", "completion"] {
+        match record.fields.get_mut(field) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) => {
+                let text = std::mem::take(text);
+                check_size(&text).map_err(|(reason, remedy)| {
+                    record
+                        .defect(reason, remedy)
+                        .of_problem(&id)
+                        .in_field(field)
+                })?;
+                let answer = if field == "solution" {
+                    Answer::Solution(text)
+                } else {
+                    Answer::Completion(text)
+                };
+                return Ok((id, answer));
+            }
+            Some(_) => {
+                let defect = record.defect("not text", "write the answer as a JSON string");
+                return Err(defect.of_problem(&id).in_field(field));
+            }
+        }
+    }
+    let reason = "neither `completion` nor `solution` is there";
+    let remedy =
+        "write the answer as `solution` (stands alone) or `completion` (continues the prompt)";
+    Err(record.defect(reason, remedy).of_problem(&id))
+}
+
+fn check_size(text: &str) -> Result<(), (String, &'static str)> {
+    if text.len() <= ANSWER_BYTES_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "the answer has {} bytes; at most {ANSWER_BYTES_MAX} are accepted",
+        text.len()
+    );
+    Err((reason, "shorten the answer or remove the sample"))
+}
+
+/// `HumanEval_0/0.py`: the folder's name is the task id with `/` as `_`, the file's name the number of the sample.
+fn import_folder(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
+    let ids: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
+    let by_folder: BTreeMap<String, &str> =
+        ids.iter().map(|id| (id.replace('/', "_"), *id)).collect();
+    let mut imported = Imported::default();
+    for folder in entries(path)? {
+        let task = path.join(&folder);
+        if !task.is_dir() {
+            continue;
+        }
+        let mut files: Vec<(u64, String)> = (entries(&task)?.into_iter())
+            .filter_map(|name| {
+                let (stem, extension) = name.rsplit_once('.')?;
+                let is_source = matches!(extension, "py" | "cpp" | "cc" | "cxx");
+                is_source.then_some(())?;
+                Some((stem.parse().ok()?, name))
+            })
+            .collect();
+        files.sort_unstable();
+        let id = by_folder.get(&folder).map_or(folder.as_str(), |id| *id);
+        for (_, name) in files {
+            match read_source(&task.join(name)) {
+                Ok(text) => imported.add(&ids, id.into(), Answer::Solution(text)),
+                Err(defect) => imported.refused.push(defect.of_problem(id)),
+            }
+        }
+    }
+    Ok(imported)
+}
+
+fn read_source(path: &Path) -> Result<String, Defect> {
+    let defect = |reason: String, remedy: &str| Defect::of_file(path.display(), reason, remedy);
+    let bytes = std::fs::read(path)
+        .map_err(|error| defect(format!("cannot read it: {error}"), "make it readable"))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        defect(format!("invalid UTF-8 at byte {at}"), "write it in UTF-8")
+    })?;
+    check_size(&text).map_err(|(reason, remedy)| defect(reason, remedy))?;
+    Ok(text)
+}
+
+fn entries(path: &Path) -> Result<Vec<String>, Defect> {
+    let unreadable = |error: std::io::Error| {
+        let reason = format!("cannot list it: {error}");
+        Defect::of_file(path.display(), reason, "check path and permissions")
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        names.push(name.to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{Form, Language};
+
+    fn problems() -> Vec<Problem> {
+        ["HumanEval/0", "HumanEval/1"]
+            .map(|id| Problem {
+                id: id.into(),
+                language: Language::Python,
+                form: Form::Program { cases: Vec::new() },
+                canonical: None,
+            })
+            .into()
+    }
+
+    #[test]
+    fn answers_keep_their_order_and_unknown_tasks_are_counted() {
+        let text = "{\"task_id\": \"HumanEval/0\", \"completion\": \"a\"}\n\
+                    {\"task_id\": \"HumanEval/0\", \"completion\": \"\", \"solution\": \"b\"}\n\
+                    {\"task_id\": \"HumanEval/0\", \"completion\": \"\"}\n\
+                    {\"task_id\": \"HumanEval/9\", \"completion\": \"c\"}\n\
+                    {\"task_id\": \"HumanEval/9\", \"completion\": \"c\"}\n";
+        let imported = import_bytes("s", text.as_bytes(), &problems());
+        assert_eq!(
+            imported.answers["HumanEval/0"],
+            [
+                Answer::Completion("a".into()),
+                Answer::Solution("b".into()),
+                Answer::Completion(String::new())
+            ]
+        );
+        assert_eq!(imported.unknown_tasks["HumanEval/9"], 2);
+        assert!(imported.refused.is_empty());
+    }
+
+    #[test]
+    fn lines_that_are_no_samples_are_refused_with_their_place() {
+        let text = "{\"task_id\": \"HumanEval/0\"}\n{\"completion\": \"a\"}\nnonsense\n\
+                    {\"task_id\": \"HumanEval/1\", \"completion\": 7}\n\
+                    {\"task_id\": \"HumanEval/1\", \"completion\": \"\\u0000\"}\n";
+        let imported = import_bytes("s", text.as_bytes(), &problems());
+        let messages: Vec<_> = imported.refused.iter().map(Defect::to_string).collect();
+        assert!(messages[0].contains("line 1, problem `HumanEval/0`: neither"));
+        assert!(messages[1].contains("line 2, field `task_id`: the field is missing"));
+        assert!(messages[2].contains("line 3: invalid JSON"));
+        assert!(messages[3].contains("line 4, problem `HumanEval/1`, field `completion`"));
+        // A NUL inside an answer is the model's text: the compiler or interpreter refuses it.
+        assert_eq!(imported.answers["HumanEval/1"].len(), 1);
+    }
+
+    #[test]
+    fn an_answer_of_50_megabytes_is_accepted_and_a_longer_one_refused() {
+        let line = |bytes: usize| {
+            let answer = "x".repeat(bytes);
+            format!("{{\"task_id\": \"HumanEval/0\", \"completion\": \"{answer}\"}}")
+        };
+        let imported = import_bytes("s", line(50_000_000).as_bytes(), &problems());
+        assert_eq!(imported.answers["HumanEval/0"][0].text().len(), 50_000_000);
+        let imported = import_bytes("s", line(ANSWER_BYTES_MAX + 1).as_bytes(), &problems());
+        assert!(imported.refused[0].to_string().contains("at most 67108864"));
+    }
+
+    #[test]
+    fn folders_of_sources_are_read_in_numeric_order() {
+        let root = std::env::temp_dir().join(format!("tickmark-samples-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        let task = root.join("HumanEval_0");
+        std::fs::create_dir_all(&task).unwrap();
+        std::fs::create_dir_all(root.join("HumanEval_7")).unwrap();
+        for (name, text) in [("10.py", "ten"), ("2.py", "two"), ("notes.txt", "")] {
+            std::fs::write(task.join(name), text).unwrap();
+        }
+        std::fs::write(task.join("3.py"), b"\xff").unwrap();
+        std::fs::write(root.join("HumanEval_7/0.py"), "x").unwrap();
+        let imported = import(&root, &problems()).unwrap();
+        let answers: Vec<_> = imported.answers["HumanEval/0"]
+            .iter()
+            .map(Answer::text)
+            .collect();
+        assert_eq!(answers, ["two", "ten"]);
+        assert_eq!(imported.unknown_tasks["HumanEval_7"], 1);
+        assert!(imported.refused[0].to_string().contains("invalid UTF-8"));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! A row: everything that is kept of one sample.
+use super::run::SampleRun;
+use super::schedule::Job;
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON of rows and summary; docs/formats.md says what each version is.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One sample's result; one JSON object a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Id of the problem.
+    pub problem: String,
+    /// Name of the model.
+    pub model: String,
+    /// Number of the sample among the model's samples of the problem, from 0.
+    pub sample: usize,
+    /// Right or wrong, and why.
+    pub verdict: Verdict,
+    /// The longest case of an accepted sample in core cycles; null where the machine only counts.
+    pub runtime_cycles: Option<u64>,
+    /// The longest case of an accepted sample in instructions; null natively.
+    pub runtime_instructions: Option<u64>,
+    /// The longest case of an accepted sample in nanoseconds of CPU time; native backend only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub runtime_cpu_time_ns: Option<u64>,
+    /// The cases that were run; those after the first that was not accepted were not.
+    pub cases: Vec<CaseRow>,
+    /// The whole runs together: start-up, loading, calls, and the test itself; null where nothing ran.
+    pub total: Option<Total>,
+    /// System calls that the guest asked for and did not get, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unanswered_system_calls: Vec<String>,
+    /// The guest read a clock: its behaviour may depend on simulated time.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub clock_read: bool,
+    /// Key of the job: with an equal key the row need not be computed again. Empty where nothing ran.
+    pub key: String,
+}
+
+/// One test case of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseRow {
+    /// Name of the case: of the input, or the number of the call from 1.
+    pub name: String,
+    /// Absent where the case was passed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verdict: Option<Verdict>,
+    /// Core cycles: of the call's region less the empty one, or of the whole program.
+    pub cycles: Option<u64>,
+    /// Instructions, likewise.
+    pub instructions: Option<u64>,
+    /// CPU time, likewise; native backend only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu_time_ns: Option<u64>,
+}
+
+/// Counters of whole runs, summed over the runs of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Total {
+    /// Core cycles; null where the machine only counts.
+    pub cycles: Option<u64>,
+    /// Instructions; null natively.
+    pub instructions: Option<u64>,
+    /// CPU time; native backend only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu_time_ns: Option<u64>,
+    /// Highest live memory of any run.
+    pub peak_memory_bytes: u64,
+}
+
+impl Row {
+    pub(super) fn new(job: &Job<'_>, key: String, run: SampleRun) -> Self {
+        let longest = |of: fn(&CaseRow) -> Option<u64>| {
+            // One case without the figure leaves the maximum unknown.
+            let figures: Option<Vec<u64>> = run.cases.iter().map(of).collect();
+            figures?
+                .into_iter()
+                .max()
+                .filter(|_| run.verdict.is_accepted())
+        };
+        Self {
+            problem: job.problem.id.clone(),
+            model: job.model.into(),
+            sample: job.sample,
+            runtime_cycles: longest(|case| case.cycles),
+            runtime_instructions: longest(|case| case.instructions),
+            runtime_cpu_time_ns: longest(|case| case.cpu_time_ns),
+            verdict: run.verdict,
+            cases: run.cases,
+            total: run.total,
+            unanswered_system_calls: run.unanswered_system_calls,
+            clock_read: run.clock_read,
+            key,
+        }
+    }
+
+    /// The same facts as the row of another job with the same key.
+    pub(super) fn of_job(&self, job: &Job<'_>) -> Self {
+        Self {
+            problem: job.problem.id.clone(),
+            model: job.model.into(),
+            sample: job.sample,
+            ..self.clone()
+        }
+    }
+
+    /// The row as one line of JSON with its line feed.
+    pub fn to_json_line(&self) -> String {
+        // Strings, integers and enums with string tags: nothing here can fail to become JSON.
+        let mut line = serde_json::to_string(self).expect("a row holds only what JSON can hold");
+        line.push('\n');
+        line
+    }
+}
