@@ -9,8 +9,9 @@ use crate::sim::memory::{Fault, Memory};
 
 /// The bits of MXCSR that may be set: those of an AMD processor, with the misaligned-exception mask.
 const MXCSR_MASK: u32 = 0x0002_ffff;
-/// Bytes that FXSAVE writes; the last 48 of its 512 bytes belong to software.
-const FXSAVE_WRITTEN: u64 = 464;
+/// Bytes that FXSAVE writes; the processor leaves the other 96 of its 512 alone, of which 48 are reserved and 48 belong
+/// to software.
+const FXSAVE_WRITTEN: u64 = 416;
 /// Offset of the first x87 register in the FXSAVE area.
 const FXSAVE_REGISTERS: u64 = 32;
 /// Offset of XMM0 in the FXSAVE area.
@@ -130,10 +131,7 @@ pub(super) fn restore(cx: &mut Context, at: u64, form: Form) -> Result<(), Fault
     let fields = read_environment(cx, at, form)?;
     let mut stack = [F80::default(); 8];
     for (i, value) in stack.iter_mut().enumerate() {
-        *value = read_f80(
-            &mut cx.mem,
-            at.wrapping_add(form.size() + 10 * i as u64),
-        )?;
+        *value = read_f80(&mut cx.mem, at.wrapping_add(form.size() + 10 * i as u64))?;
     }
     apply_environment(cx, fields);
     set_stack(cx, &stack);
@@ -177,9 +175,6 @@ pub(super) fn fxsave(cx: &mut Context, at: u64, wide: bool) -> Result<(), Fault>
         let value = cx.cpu.xmm(i);
         cx.mem
             .write(at.wrapping_add(FXSAVE_XMM + 16 * u64::from(i)), value)?;
-    }
-    for offset in (FXSAVE_XMM + 256..FXSAVE_WRITTEN).step_by(16) {
-        cx.mem.write(at.wrapping_add(offset), 0u128)?;
     }
     Ok(())
 }

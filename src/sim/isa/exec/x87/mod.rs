@@ -26,19 +26,46 @@ mod wide;
 /// Runs the instruction if it belongs to this family.
 pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
     let code = insn.code();
-    control(cx, insn, code).or_else(|| {
-        if !is_waiting(code) {
-            return None;
-        }
-        Some(waiting(cx, insn, code).map(|()| Flow::Next))
-    })
+    if !belongs_here(code) {
+        return None;
+    }
+    let done = control(cx, insn, code).unwrap_or_else(|| waiting(cx, insn, code));
+    Some(done.map(|()| Flow::Next))
+}
+
+fn belongs_here(code: Code) -> bool {
+    match code {
+        Code::Wait
+        | Code::Emms
+        | Code::Fxsave_m512byte
+        | Code::Fxsave64_m512byte
+        | Code::Fxrstor_m512byte
+        | Code::Fxrstor64_m512byte => true,
+        // Instructions that only processors of the past know, and names for two instructions in one.
+        Code::Fstdw_AX
+        | Code::Fstsg_AX
+        | Code::Frstpm
+        | Code::Feni
+        | Code::Fdisi
+        | Code::Fsetpm
+        | Code::Fclex
+        | Code::Finit
+        | Code::Fstcw_m2byte
+        | Code::Fstenv_m14byte
+        | Code::Fstenv_m28byte
+        | Code::Fsave_m94byte
+        | Code::Fsave_m108byte
+        | Code::Fstsw_m2byte
+        | Code::Fstsw_AX => false,
+        _ => (Code::Fadd_m32fp as u32..=Code::Fcomip_st0_sti as u32).contains(&(code as u32)),
+    }
 }
 
 /// The instructions that do not look at pending exceptions, nor become the "last instruction".
-fn control(cx: &mut Context, insn: &Instruction, code: Code) -> Answer {
+fn control(cx: &mut Context, insn: &Instruction, code: Code) -> Option<Result<(), Fault>> {
     let at = address(cx, insn);
     let x = &mut cx.cpu.x87;
-    let done = match code {
+    Some(match code {
         Code::Fninit => {
             x.initialise();
             Ok(())
@@ -65,35 +92,10 @@ fn control(cx: &mut Context, insn: &Instruction, code: Code) -> Answer {
         Code::Fxrstor_m512byte => environment::fxrstor(cx, at, false),
         Code::Fxrstor64_m512byte => environment::fxrstor(cx, at, true),
         _ => return None,
-    };
-    Some(done.map(|()| Flow::Next))
+    })
 }
 
-/// The waiting instructions.
-fn is_waiting(code: Code) -> bool {
-    matches!(code, Code::Wait | Code::Emms)
-        || (code as u32 >= Code::Fadd_m32fp as u32 && code as u32 <= Code::Fcomip_st0_sti as u32)
-            // Encodings that only processors of the past know.
-            && !matches!(
-                code,
-                Code::Fstdw_AX
-                    | Code::Fstsg_AX
-                    | Code::Frstpm
-                    | Code::Feni
-                    | Code::Fdisi
-                    | Code::Fsetpm
-                    | Code::Fclex
-                    | Code::Finit
-                    | Code::Fstcw_m2byte
-                    | Code::Fstenv_m14byte
-                    | Code::Fstenv_m28byte
-                    | Code::Fsave_m94byte
-                    | Code::Fsave_m108byte
-                    | Code::Fstsw_m2byte
-                    | Code::Fstsw_AX
-            )
-}
-
+/// The instructions that an earlier exception may stop.
 fn waiting(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), Fault> {
     cx.cpu.x87.wait()?;
     let at = address(cx, insn);
@@ -102,6 +104,7 @@ fn waiting(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), Fault
         Code::Wait => return Ok(()),
         Code::Emms => {
             cx.cpu.x87.valid = 0;
+            cx.cpu.x87.top = 0;
             return Ok(());
         }
         Code::Fldcw_m2byte => {
@@ -290,7 +293,14 @@ fn on_registers(cx: &mut Context, insn: &Instruction, code: Code) -> Result<(), 
         Code::Ftst => arithmetic::test(x),
         Code::Fxam => arithmetic::examine(x),
         Code::Fld1 | Code::Fldz => {
-            x.load(if code == Code::Fld1 { stack::ONE } else { stack::zero(false) }, 0);
+            x.load(
+                if code == Code::Fld1 {
+                    stack::ONE
+                } else {
+                    stack::zero(false)
+                },
+                0,
+            );
         }
         Code::Fldl2t | Code::Fldl2e | Code::Fldpi | Code::Fldlg2 | Code::Fldln2 => {
             let value = constant(code, Env::from_x87_control(x.control).rounding);

@@ -1,26 +1,26 @@
 //! F2XM1, FYL2X, FYL2XP1, FPATAN, FSIN, FCOS, FSINCOS, FPTAN.
 //!
 //! Processors differ in the last bit here, so this is a definition of our own: the function is computed with 128
-//! significant bits ([`Wide`]) and rounded once, as RC says and whatever PC says. At most some 60 truncating operations
+//! significant bits ([`Wide`]) and rounded once, as RC says and whatever PC says. At most 160 truncating operations
 //! with a relative error of 2^-125 each come before the rounding, so a result is within 0.5 + 2^-50 units in the last
 //! place (1 + 2^-50 for directed rounding) of the exact function.
 //!
-//! The trigonometric functions reduce their argument exactly, by a pi of 66 significant bits, as x87 units have done
-//! since the 8087: the exact functions meant above are sin(x * pi / PI66) and so on.
+//! The trigonometric functions take multiples of half a pi of 66 significant bits from their argument, exactly, as
+//! Intel's and AMD's processors do: the functions meant above have this pi's multiples as their zeros.
 //!
 //! Outside the documented domains: F2XM1 beyond 1 gives its operand, FYL2XP1 gives its operand up to -1 and the
 //! logarithm from there on, as AMD's processors do.
 use super::arithmetic::{
     both_indefinite, full_precision, invalid, note_denormal, settle, two_operands,
 };
-use super::stack::{C2, Class, IE, INDEFINITE, ONE, PE, ZE};
+use super::stack::{C2, Class, IE, INDEFINITE, ONE, PE, UE, ZE};
 use super::stack::{class, infinity, negative, quiet, signalling, zero};
 use super::wide::{self, Wide};
 use crate::sim::isa::softfloat::{Env, round};
 use crate::sim::isa::state::{F80, X87};
 
 /// pi/2 to 66 significant bits, in units of 2^-65.
-const HALF_PI_66: u128 = 0xc90f_daa2_2168_c234_c >> 2;
+const HALF_PI_66: u128 = 0xc_90fd_aa22_168c_234c >> 2;
 
 /// Rounds a result that is never exact.
 fn inexact(value: Wide, env: &mut Env) -> F80 {
@@ -46,6 +46,9 @@ fn approximate(value: Wide, env: &mut Env) -> F80 {
     }
     let result = round(value.negative, value.exponent, value.significand, 64, env);
     env.raise(PE as u8);
+    if class(result) == Class::Denormal {
+        env.raise(UE as u8);
+    }
     result
 }
 

@@ -77,9 +77,9 @@ fn to_decimal(value: F80, env: &mut Env) -> F80 {
 /// FBLD: the value of a packed decimal. The digits are not checked, as the processor does not check them either.
 pub(super) fn from_decimal(image: F80) -> F80 {
     let digits = u128::from(image.sign_exponent & 0xff) << 64 | u128::from(image.significand);
-    let magnitude = (0..18).rev().fold(0u64, |sum, i| {
-        sum * 10 + (digits >> (4 * i)) as u64 % 16
-    });
+    let magnitude = (0..18)
+        .rev()
+        .fold(0u64, |sum, i| sum * 10 + (digits >> (4 * i)) as u64 % 16);
     let value = extended::f80_from_i64(magnitude as i64, &mut Env::default());
     F80 {
         sign_exponent: value.sign_exponent | image.sign_exponent & 0x8000,
@@ -119,10 +119,7 @@ pub(super) fn store(cx: &mut Context, at: u64, format: Format, pop: bool) -> Res
     } else {
         // An operation that was not carried out is not inexact either.
         let hide = if keep { 0 } else { PE };
-        x.raise(
-            u16::from(env.flags) & !hide,
-            env.rounded_up && keep,
-        );
+        x.raise(u16::from(env.flags) & !hide, env.rounded_up && keep);
     }
     if keep && pop {
         x.pop();

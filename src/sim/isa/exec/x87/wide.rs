@@ -96,8 +96,9 @@ impl Wide {
             (high << 1 | low >> 127, 0)
         };
         Self {
+            negative: self.negative != other.negative,
             exponent: self.exponent + other.exponent + carry,
-            ..Self::new(self.negative != other.negative, 0, significand)
+            significand,
         }
         .or_zero()
     }
@@ -246,10 +247,7 @@ fn twice_atanh(s: Wide) -> Wide {
 pub(super) fn log2(x: Wide) -> Wide {
     const SQRT_2: u128 = 0xb504_f333_f9de_6484 << 64;
     let up = i32::from(x.significand > SQRT_2);
-    let m = Wide {
-        exponent: -up,
-        ..x
-    };
+    let m = Wide { exponent: -up, ..x };
     // m - 1 is exact, and m is within [1/sqrt(2), sqrt(2)], so the sum does not cancel: |log2(m)| <= 1/2.
     let s = m.sub(Wide::ONE).div(m.add(Wide::ONE));
     Wide::integer(x.exponent + up).add(twice_atanh(s).mul(Wide::LOG2_E))
