@@ -1,5 +1,5 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
-use super::libraries::{GuestFile, read_dynamic};
+use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::toolchain::{CppCompiler, compiler_environment};
 use super::{BuildFailure, ContentHash, ElfArtifact};
 use crate::measurement::BackendFailure;
@@ -135,8 +135,16 @@ choice! {
 pub enum Wrapping {
     /// An object with the entry point's own type: arguments are made before the region.
     Object,
-    /// A macro, for overloads, templates and default arguments: arguments are made inside the region.
+    /// An object that takes anything, for overloads, templates and default arguments: arguments are made before the
+    /// region and converted to parameters inside.
+    Generic,
+    /// A macro, for these with braced lists as arguments: arguments are made inside the region.
     Macro,
+}
+
+impl Wrapping {
+    /// From the most to the least exact.
+    const ALL: [Self; 3] = [Self::Object, Self::Generic, Self::Macro];
 }
 
 const DRIVER: &str = include_str!("driver/driver.hpp");
@@ -177,24 +185,21 @@ pub(super) fn build_function(
             remedy: "correct the problem's `entry_point`".to_owned(),
         }));
     }
-    let unit = |wrapping| assemble(source, entry_point, test, wrapping);
-    let first = compile(
-        &unit(Wrapping::Object),
-        Some(Wrapping::Object),
-        compiler,
-        options,
-    );
-    match first {
-        // The object could not be made or was called in a way that only the function understands. An error in the
-        // candidate's own text would come again.
-        Err(BuildFailure::CompileError { text }) if !blames_candidate(&text) => compile(
-            &unit(Wrapping::Macro),
-            Some(Wrapping::Macro),
-            compiler,
-            options,
-        ),
-        other => other,
+    let mut result = Err(BuildFailure::CompileError {
+        text: String::new(),
+    });
+    for wrapping in Wrapping::ALL {
+        match &result {
+            // The wrapper could not be made or was called in a way that only a less exact one understands. An error
+            // in the candidate's own text would come again.
+            Err(BuildFailure::CompileError { text }) if !blames_candidate(text) => {
+                let unit = assemble(source, entry_point, test, wrapping);
+                result = compile(&unit, Some(wrapping), compiler, options);
+            }
+            _ => break,
+        }
     }
+    result
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -222,9 +227,14 @@ fn assemble(source: &str, entry_point: &str, test: &str, wrapping: Wrapping) -> 
             "static const auto {namespace}_entry = {namespace}::wrap(&::{entry_point});\n\
              #define {entry_point} {namespace}_entry\n"
         ),
+        Wrapping::Generic => format!(
+            "static const auto {namespace}_entry = {namespace}::wrap_generic([](auto &&...given) -> decltype(auto) \
+             {{ return ::{entry_point}(static_cast<decltype(given) &&>(given)...); }});\n\
+             #define {entry_point} {namespace}_entry\n"
+        ),
         Wrapping::Macro => format!(
             "#define {entry_point}(...) \
-             {namespace}::around([&]() -> decltype(auto) {{ return {entry_point}(__VA_ARGS__); }})\n"
+             {namespace}::around([&]() -> decltype(auto) {{ return ::{entry_point}(__VA_ARGS__); }})\n"
         ),
     };
     format!(
@@ -325,7 +335,7 @@ fn compile(
             action: "read the built program",
             source,
         })?;
-    let libraries = libraries(&bytes, compiler)?;
+    let libraries = libraries(&bytes, &compiler.finder)?;
     let driver = match wrapping {
         Some(_) => ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5]),
         None => ContentHash::of(b""),
@@ -405,7 +415,7 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
 }
 
 /// The dynamic linker and the libraries of a program.
-fn libraries(bytes: &[u8], compiler: &CppCompiler) -> Result<Vec<GuestFile>, BuildFailure> {
+pub(super) fn libraries(bytes: &[u8], finder: &Finder) -> Result<Vec<GuestFile>, BuildFailure> {
     let ours = |what: String| {
         BuildFailure::Ours(BackendFailure {
             what,
@@ -416,15 +426,13 @@ fn libraries(bytes: &[u8], compiler: &CppCompiler) -> Result<Vec<GuestFile>, Bui
     let Some(interpreter) = dynamic.interpreter.clone() else {
         return Ok(Vec::new());
     };
-    let (found, missing) = compiler
-        .finder
-        .resolve(&[(PathBuf::from("/program"), dynamic)]);
+    let (found, missing) = finder.resolve(&[(PathBuf::from("/program"), dynamic)]);
     if let Some(name) = missing.first() {
         return Err(ours(format!(
             "the program needs the library `{name}`, which is not found"
         )));
     }
-    let folder = compiler.finder.default_folder();
+    let folder = finder.default_folder();
     let linker_name = Path::new(&interpreter)
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());

@@ -4,12 +4,14 @@
 //! compiler reads hostile text, so it runs confined ([`crate::process`]).
 mod cpp;
 mod doctor;
+mod existing;
 mod hash;
 mod libraries;
 mod python;
 mod toolchain;
 
 pub use cpp::{BuildOptions, CompileLimits, Isa, Linking, Optimisation, Wrapping};
+pub use existing::existing;
 pub use doctor::{Fact, facts};
 pub use hash::ContentHash;
 pub use libraries::GuestFile;

@@ -1,10 +1,12 @@
 //! Folders of the host as a guest sees them: read-only, read lazily, remembered.
 use crate::artifact::{ContentHash, Interpreter};
+use crate::process::{self, PrivateFolder, Request};
 use crate::sim::guest::world::{FileProvider, Node};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A read-only folder of the host. What has been read once is answered from memory, so that a run sees one state.
 #[derive(Debug)]
@@ -143,16 +145,30 @@ impl PythonLibrary {
 
     fn compile(&self, source: &str, guest: &str) -> Option<Vec<u8>> {
         let path = self.interpreter.library.join(source);
-        let arguments = [
-            OsStr::new("-I"),
-            OsStr::new("-S"),
-            OsStr::new("-B"),
-            OsStr::new("-c"),
-            OsStr::new(COMPILE),
-            path.as_os_str(),
-            OsStr::new(guest),
-        ];
-        crate::process::output_of(&self.interpreter.executable, &arguments)
+        let arguments = ["-I", "-S", "-B", "-c", COMPILE].map(OsString::from);
+        let arguments = arguments.into_iter().chain([path.into_os_string(), OsString::from(guest)]);
+        let folder = PrivateFolder::new().ok()?;
+        let finished = process::run(Request {
+            program: self.interpreter.executable.clone(),
+            name: None,
+            arguments: arguments.collect(),
+            environment: Vec::new(),
+            folder: folder.path().to_owned(),
+            stdin: b"",
+            limits: process::Limits {
+                wall: Duration::from_secs(60),
+                cpu: Duration::from_secs(60),
+                memory_bytes: None,
+                address_space_bytes: None,
+                file_bytes: 0,
+                stack_bytes: 8 << 20,
+                output_bytes: 64 << 20,
+            },
+            isolation: process::Isolation { trusted: true, ..Default::default() },
+            channel: None,
+        });
+        let finished = finished.ok()?;
+        (finished.ending == process::Ending::Exited { code: 0 }).then_some(finished.stdout)
     }
 }
 

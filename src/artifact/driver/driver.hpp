@@ -127,11 +127,37 @@ entry<Result, Parameters...> wrap(Result (*target)(Parameters...)) {
     return {target};
 }
 
-// For overloads, templates and default arguments, whose type no object can have: the arguments are made inside.
-template <class Body> decltype(auto) call_body(Body &body) { return body(); }
+// For overloads, templates and default arguments, whose type no object can have. The body is given the arguments, made
+// before the region; the function's own parameters may be converted from them inside.
+template <class Body, class... Arguments> decltype(auto) call_body(Body &body, Arguments &&...arguments) {
+    return body(static_cast<Arguments &&>(arguments)...);
+}
+template <class Body> struct generic_entry {
+    Body body;
+    template <class... Arguments> decltype(auto) operator()(Arguments &&...arguments) const {
+        using result = decltype(call_body<const Body, Arguments...>(body, static_cast<Arguments &&>(arguments)...));
+        result (*volatile target)(const Body &, Arguments &&...) = &call_body<const Body, Arguments...>;
+        region scope;
+        return target(body, static_cast<Arguments &&>(arguments)...);
+    }
+};
+template <class Body> generic_entry<Body> wrap_generic(Body body) { return {body}; }
+
+// For those with braced lists as arguments: only the function itself can give them a type, so they are made inside the
+// region. A call in an argument of a call is then part of the outer one.
+static int depth = 0;
+struct outer_region {
+    outer_region() {
+        if (depth++ == 0) begin();
+    }
+    ~outer_region() {
+        if (--depth == 0) end();
+    }
+    outer_region(const outer_region &) = delete;
+};
 template <class Body> decltype(auto) around(Body &&body) {
     decltype(call_body<Body>(body)) (*volatile target)(Body &) = &call_body<Body>;
-    region scope;
+    outer_region scope;
     return target(body);
 }
 

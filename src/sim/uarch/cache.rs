@@ -6,11 +6,15 @@ const EMPTY: u64 = u64::MAX;
 
 /// One level. It holds line numbers (address divided by the line), no data: `isa` keeps the values.
 ///
-/// The ways of a set stand in the order of their last use, the latest first. So the common case, a line used again, is
-/// one comparison with the head of its set and changes nothing.
+/// Lines stay in their ways, and a stamp says when each was last used: to use a line again is one store, however deep it
+/// lies in the order. The latest line of each set is kept apart, so that the common case, using it again, is a single
+/// comparison and changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
+    latest: Box<[u64]>,
     lines: Box<[u64]>,
+    stamps: Box<[u64]>,
+    clock: u64,
     ways: usize,
     set_mask: u64,
 }
@@ -19,8 +23,12 @@ impl Cache {
     /// An empty level.
     pub fn new(cache: &machine::Cache, line_bytes: u64) -> Self {
         let sets = cache.size_bytes / (cache.ways * line_bytes);
+        let entries = (sets * cache.ways) as usize;
         Self {
-            lines: vec![EMPTY; (sets * cache.ways) as usize].into(),
+            latest: vec![EMPTY; sets as usize].into(),
+            lines: vec![EMPTY; entries].into(),
+            stamps: vec![0; entries].into(),
+            clock: 0,
             ways: cache.ways as usize,
             set_mask: sets - 1,
         }
@@ -29,22 +37,53 @@ impl Cache {
     /// Whether `line` is the latest of its set: then [`Cache::touch`] would hit and change nothing.
     #[inline(always)]
     pub fn is_latest(&self, line: u64) -> bool {
-        self.lines[(line & self.set_mask) as usize * self.ways] == line
+        self.latest[(line & self.set_mask) as usize] == line
     }
 
     /// Uses `line`: true on a hit. On a miss it replaces the line of its set that was used longest ago.
     #[inline]
     pub fn touch(&mut self, line: u64) -> bool {
-        let start = (line & self.set_mask) as usize * self.ways;
-        let set = &mut self.lines[start..start + self.ways];
-        // Shifts the order by one up to the place where the line was found, or to the end, where the oldest drops out.
-        let mut displaced = line;
-        for way in set {
-            std::mem::swap(way, &mut displaced);
-            if displaced == line {
-                return true;
-            }
+        if self.is_latest(line) {
+            return true;
         }
+        // The usual numbers of ways as constants: the search becomes straight code.
+        match self.ways {
+            8 => self.search::<8>(line, 8),
+            16 => self.search::<16>(line, 16),
+            ways => self.search::<0>(line, ways),
+        }
+    }
+
+    /// `WAYS` is `ways` where it is known at compile time, and 0 where not.
+    #[inline(always)]
+    fn search<const WAYS: usize>(&mut self, line: u64, ways: usize) -> bool {
+        let ways = if WAYS == 0 { ways } else { WAYS };
+        let index = (line & self.set_mask) as usize;
+        let start = index * ways;
+        let lines = &mut self.lines[start..start + ways];
+        let stamps = &mut self.stamps[start..start + ways];
+        self.latest[index] = line;
+        self.clock += 1;
+        // Where a line lies in its set is as good as random: looking at every way is cheaper than a branch that ends the
+        // search and is mispredicted on the host.
+        let mut found = ways;
+        for (way, &held) in lines.iter().enumerate() {
+            found = if held == line { way } else { found };
+        }
+        if found < ways {
+            stamps[found] = self.clock;
+            return true;
+        }
+        let (mut oldest, mut stamp) = (0, u64::MAX);
+        for (way, &used) in stamps.iter().enumerate() {
+            (oldest, stamp) = if used < stamp {
+                (way, used)
+            } else {
+                (oldest, stamp)
+            };
+        }
+        lines[oldest] = line;
+        stamps[oldest] = self.clock;
         false
     }
 }
