@@ -104,6 +104,11 @@ fn standing(code: Code) -> Option<Standing> {
             "a prefetch with a register operand: vendors differ in whether it is #UD",
         ));
     }
+    if code == Code::Movsxd_r16_rm16 {
+        return Some(Standing::Excluded(
+            "vendors differ in the width of the memory operand",
+        ));
+    }
     if matches!(code, Code::Bswap_r16) {
         return Some(Standing::Excluded("undefined result"));
     }

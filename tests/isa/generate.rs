@@ -122,6 +122,9 @@ impl Generator {
         if insn.code() != self.code || insn.len() != bytes.len() {
             return None;
         }
+        if self.goes_astray(&draft) {
+            return None;
+        }
         let mut image = self.registers(rng, &draft.fixed);
         if leaves_result_undefined(&insn, &mut image, &draft.fixed, rng) {
             return None;
@@ -413,6 +416,20 @@ impl Generator {
         draft.insn.set_op_kind(i, OpKind::Register);
         draft.insn.set_op_register(i, register);
         Some(false)
+    }
+
+    /// An indirect branch whose target is not the one that was written, but arbitrary bytes.
+    fn goes_astray(&self, draft: &Draft) -> bool {
+        let slot = match self.code {
+            Code::Jmp_rm64 | Code::Call_rm64 => draft.memory,
+            Code::Retnq | Code::Retnq_imm16 => draft.fixed[4],
+            _ => None,
+        };
+        slot.is_some_and(|at| {
+            let readable = at >= DATA && at <= DATA_END - 8;
+            let written = at >= DATA && at <= DATA + DATA_SIZE - 8;
+            readable && !written
+        })
     }
 
     fn memory_size(&self, draft: &Draft) -> u64 {

@@ -1,7 +1,7 @@
 //! The register image that is loaded before an instruction and stored behind it, on either side.
 
-/// First address of the area through which the stub passes registers.
-pub(crate) const CONTROL: u64 = 0x1000_0000;
+/// First address of the area through which the stub passes registers: where no bit offset from the data reaches.
+pub(crate) const CONTROL: u64 = 0x3f00_0000;
 /// First address of the instruction bytes.
 pub(crate) const CODE: u64 = 0x1100_0000;
 /// Bytes of it.
