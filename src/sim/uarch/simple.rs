@@ -106,6 +106,8 @@ pub struct Block {
     lines: Box<[Entered]>,
     each: Tally,
     ending: Ending,
+    /// The encoding of the last instruction fixes its number of accesses too.
+    fixed: bool,
     /// Of the last instruction.
     last: u64,
     /// Address behind the block.
@@ -290,6 +292,7 @@ impl Timing for Simple {
         let mut before = Vec::with_capacity(instructions.len() + 1);
         let mut lines = Vec::new();
         let (mut cycles, mut accesses) = (0u32, 0u32);
+        let mut all_fixed = true;
         let mut current = address >> self.line_shift;
         let mut micro_ops = tally.micro_ops.iter().peekable();
         for (i, instruction) in instructions.iter().enumerate() {
@@ -319,6 +322,7 @@ impl Timing for Simple {
                 "an instruction with a variable number of accesses ends its block: {instruction}"
             );
             accesses += u32::from(fixed.unwrap_or(0));
+            all_fixed &= fixed.is_some();
         }
         let end = instructions.last().map_or(address, Instruction::next_ip);
         before.push(Before {
@@ -333,6 +337,7 @@ impl Timing for Simple {
             lines: lines.into(),
             each: tally.each,
             ending: instructions.last().map_or(Ending::Straight, ending),
+            fixed: all_fixed,
             last: instructions.last().map_or(address, Instruction::ip),
             end,
         }
@@ -343,7 +348,7 @@ impl Timing for Simple {
         let Retired {
             first,
             count,
-            accesses,
+            mut accesses,
             repeats,
             next,
         } = retired;
@@ -355,6 +360,17 @@ impl Timing for Simple {
         let (from, to) = (&block.before[first], &block.before[end]);
         self.totals.add_between(&from.tally, &to.tally);
         self.cycles += u64::from(to.cycles - from.cycles);
+        if block.fixed || !whole && repeats == 0 {
+            // An instruction that faulted behind this run may have left accesses: they did not retire.
+            let expected = (to.accesses - from.accesses) as usize;
+            debug_assert!(
+                accesses.len() == expected || !whole && accesses.len() > expected,
+                "{} accesses instead of {expected} in the block at {:#x}",
+                accesses.len(),
+                block.address
+            );
+            accesses = &accesses[..expected.min(accesses.len())];
+        }
         let start = block.address.wrapping_add(u64::from(from.bytes));
         let mut goes_on = false;
         if block.ending == Ending::Repeat {
