@@ -337,7 +337,7 @@ fn compile(
         })?;
     let libraries = libraries(&bytes, &compiler.finder)?;
     let driver = match wrapping {
-        Some(_) => ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5]),
+        Some(_) => driver_hash(),
         None => ContentHash::of(b""),
     };
     Ok(ElfArtifact {
@@ -412,6 +412,11 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
         });
     }
     parts.concat()
+}
+
+/// Hash of the driver and of the headers that come with it.
+pub(super) fn driver_hash() -> ContentHash {
+    ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5])
 }
 
 /// The dynamic linker and the libraries of a program.

@@ -3,7 +3,9 @@
 //! What every backend promises: how a run ended is in [`Measurement::exit`], whatever the artifact did; a
 //! [`BackendFailure`] is never the artifact's fault; the artifact reaches nothing of the host but its own files; and
 //! two runs do not see each other.
+mod files;
 pub mod native;
+pub mod sim;
 
 use crate::artifact::Artifact;
 use crate::measurement::{BackendFailure, BackendName, Measurement};

@@ -355,6 +355,11 @@ impl<'a> Pump<'a> {
         }
         let most = usize::try_from(request.limits.output_bytes).unwrap_or(usize::MAX);
         let channel = request.channel.as_ref();
+        if let (Some(socket), Some(channel)) = (&socket, channel)
+            && channel.inputs.is_empty()
+        {
+            system::end_sending(socket.as_fd());
+        }
         Ok(Self {
             stdin,
             input: request.stdin,
@@ -502,6 +507,9 @@ impl<'a> Pump<'a> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // The program ended without reading all of its inputs. This is said once and before the messages that
+                // it sent, which are still there.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
                 Ok(None) | Err(_) => {
                     self.socket = None;
                     return;
