@@ -86,16 +86,17 @@ struct Entered {
     line: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a block ends. Those up to [`Ending::Jump`] leave nothing to predict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     Straight,
-    Conditional,
+    Repeat,
     Jump,
+    Conditional,
     Indirect,
     Call,
     IndirectCall,
     Return,
-    Repeat,
 }
 
 /// A decoded block as this machine sees it.
@@ -239,19 +240,21 @@ impl Simple {
     /// The branch at the end of a block that retired as a whole.
     #[inline(always)]
     fn branch(&mut self, block: &Block, next: u64) {
-        let right = match block.ending {
-            Ending::Straight | Ending::Repeat | Ending::Jump => return,
-            Ending::Conditional => self.predictor.conditional(block.last, next != block.end),
-            Ending::Indirect => self.predictor.indirect(block.last, next),
-            Ending::Return => self.predictor.ret(next),
-            Ending::Call => {
+        // An if-chain, most frequent first: a `match` becomes an indirect jump, which the host mispredicts.
+        let right = if block.ending == Ending::Conditional {
+            self.predictor.conditional(block.last, next != block.end)
+        } else if block.ending <= Ending::Jump {
+            return;
+        } else if block.ending == Ending::Call {
+            self.predictor.call(block.end);
+            return;
+        } else if block.ending == Ending::Return {
+            self.predictor.ret(next)
+        } else {
+            if block.ending == Ending::IndirectCall {
                 self.predictor.call(block.end);
-                return;
             }
-            Ending::IndirectCall => {
-                self.predictor.call(block.end);
-                self.predictor.indirect(block.last, next)
-            }
+            self.predictor.indirect(block.last, next)
         };
         if !right {
             self.mispredictions += 1;
