@@ -133,6 +133,7 @@ impl Backend for Native {
                 descriptor: Device::FD,
                 inputs: device.inputs,
                 most_messages: Self::MOST_MESSAGES,
+                most_bytes: usize::try_from(limits.output_bytes).unwrap_or(usize::MAX),
             }),
         })
         .map_err(failure)?;
@@ -551,6 +552,22 @@ mod tests {
         let write = "import os\ndef f():\n    os.write(198, b'D' + b'a' * 16)\n    return 2\n";
         let measurement = python_function(write, "def check(f):\n    assert f() == 2\n");
         assert_eq!(measurement.exit, Exit::ForgedMarker);
+    }
+
+    #[test]
+    fn a_flood_of_messages_ends_at_the_output_limit() {
+        let source = "#include <unistd.h>\nint f() { static char x[65536]; for (;;) write(198, x, sizeof x); }";
+        let limits = Limits {
+            output_bytes: 1 << 20,
+            ..Limits::default()
+        };
+        let measurement = run(&function(source, "int main() { f(); }"), b"", &limits);
+        // What came before the flood ended is no driver's message either.
+        assert_eq!(measurement.exit, Exit::ForgedMarker);
+        assert!(
+            measurement.counters.parts["cpu_time_ns"] < 1_500_000_000,
+            "{measurement:?}"
+        );
     }
 
     #[test]
