@@ -1,2 +1,6 @@
 //! The `tickmark` command.
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tickmark::cli::main(std::env::args_os())
+}

@@ -1,1 +1,32 @@
 //! Backends: artifact, input, machine and limits in; measurement out.
+//!
+//! What every backend promises: how a run ended is in [`Measurement::exit`], whatever the artifact did; a
+//! [`BackendFailure`] is never the artifact's fault; the artifact reaches nothing of the host but its own files; and
+//! two runs do not see each other.
+mod files;
+pub mod native;
+pub mod sim;
+
+use crate::artifact::Artifact;
+use crate::measurement::{BackendFailure, BackendName, Measurement};
+use crate::sim::outcome::Limits;
+
+/// Something that runs artifacts.
+pub trait Backend: Sync {
+    /// Which one it is.
+    fn name(&self) -> BackendName;
+
+    /// The machine model that it measures on; `host` for the host processor.
+    fn machine(&self) -> &str;
+
+    /// Runs an artifact on one input.
+    ///
+    /// # Errors
+    /// [`BackendFailure`] when there is no measurement for a reason that is ours.
+    fn run(
+        &self,
+        artifact: &Artifact,
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure>;
+}

@@ -1,1 +1,91 @@
-//! The shell: reads argv, prints, chooses the exit code.
+//! The shell: reads argv, prints, chooses the exit code. Nothing else in the package does.
+//!
+//! Data goes to standard output, everything said to a person to standard error.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is the room that prints"
+)]
+mod args;
+mod doctor;
+mod error;
+mod evaluate;
+mod machines;
+mod progress;
+mod run;
+
+use args::{Cli, Command};
+use clap::Parser;
+use error::CliError;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Exit codes, as the README lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Everything that was asked for was done, and `run`'s program exited with 0.
+    Success,
+    /// `run`: the program ended otherwise than by exit 0. `doctor`: something required is missing.
+    Negative,
+    /// The command line or an input file is at fault.
+    Usage,
+    /// A failure of ours or of the host: results are missing.
+    Failure,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Success => 0,
+            Status::Negative => 1,
+            Status::Usage => 2,
+            Status::Failure => 3,
+        })
+    }
+}
+
+/// Runs the command of these arguments (the first is the program's name).
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe while help is printed is nobody's failure.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Status::Usage.into()
+            } else {
+                Status::Success.into()
+            };
+        }
+    };
+    let result = match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
+        Command::Demo(args) => evaluate::demo(args),
+        Command::Doctor(args) => Ok(doctor::doctor(&args)),
+        Command::Machines(args) => machines::machines(&args),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(CliError {
+            message,
+            hint,
+            status,
+        }) => {
+            eprintln!("error: {message}");
+            if !hint.is_empty() {
+                eprintln!("hint: {hint}");
+            }
+            status.into()
+        }
+    }
+}
+
+/// Prints data. A reader that closes the pipe early is nobody's failure.
+fn print_data(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+}

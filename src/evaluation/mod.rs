@@ -5,6 +5,7 @@
 //! ```
 //! The same plan and runner give the same rows and the same summary, whatever the number of threads and whatever was
 //! taken over from an earlier evaluation.
+mod backend_runner;
 mod demo;
 mod estimate;
 mod journal;
@@ -15,7 +16,8 @@ mod run;
 mod schedule;
 mod summary;
 
-pub use demo::demo_plan;
+pub use backend_runner::BackendRunner;
+pub use demo::demo_plans;
 pub use journal::{Journal, JournalError};
 pub use observer::{Observer, Progress, Silent};
 pub use plan::{Model, Plan};

@@ -258,6 +258,7 @@ impl Chunk {
 }
 
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct TlbEntry {
     /// Page address that may be read through `host`, or an address that maps to another entry.
     read: u64,
@@ -273,7 +274,7 @@ fn never(i: usize) -> u64 {
 
 /// The address space of one process.
 pub struct Memory {
-    tlb: Box<[TlbEntry; TLB_ENTRIES]>,
+    tlb: [TlbEntry; TLB_ENTRIES],
     chunks: BTreeMap<u64, Arc<Chunk>>,
     regions: BTreeMap<u64, Region>,
     live_pages: u64,
@@ -321,12 +322,12 @@ impl Memory {
         }
     }
 
-    fn empty_tlb() -> Box<[TlbEntry; TLB_ENTRIES]> {
-        Box::new(std::array::from_fn(|i| TlbEntry {
+    fn empty_tlb() -> [TlbEntry; TLB_ENTRIES] {
+        std::array::from_fn(|i| TlbEntry {
             read: never(i),
             write: never(i),
             host: std::ptr::null_mut(),
-        }))
+        })
     }
 
     /// A copy that shares every page until one side writes to it.
@@ -725,8 +726,18 @@ impl Memory {
     ) {
         debug_assert!(start.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE) && len > 0);
         self.unmap(start, len);
-        let end = start + len;
+        let mut end = start + len;
         // Anonymous neighbours of one kind are one mapping, as Linux shows them; files keep their offsets apart.
+        if matches!(backing, Backing::Anonymous)
+            && let Some(after) = self.regions.get(&end)
+            && after.protection == protection
+            && after.purpose == purpose
+            && matches!(after.backing, Backing::Anonymous)
+        {
+            let after_end = after.end;
+            self.regions.remove(&end);
+            end = after_end;
+        }
         if matches!(backing, Backing::Anonymous)
             && let Some((_, before)) = self.regions.range_mut(..start).next_back()
             && before.end == start
@@ -773,6 +784,39 @@ impl Memory {
                 memory_stale.push(number);
             }
         });
+        self.flush_tlb();
+    }
+
+    /// Moves the pages that have content from `[from, from + len)` to `[to, to + len)`, which does not overlap it and is
+    /// mapped and untouched (`mremap`). The mappings stay as they are.
+    pub fn move_pages(&mut self, from: u64, to: u64, len: u64) {
+        let mut moved = Vec::new();
+        self.for_each_slot(from, len, |stale, live, number, slot| {
+            if let Some(page) = slot.page.take() {
+                moved.push((number, page));
+                *live -= 1;
+            }
+            if std::mem::take(&mut slot.code) {
+                stale.push(number);
+            }
+        });
+        for (number, page) in moved {
+            let number = number - from / PAGE_SIZE + to / PAGE_SIZE;
+            let Some((_, region)) = self.region_at(number * PAGE_SIZE) else {
+                continue;
+            };
+            let protection = region.protection;
+            let chunk = self
+                .chunks
+                .entry(number / CHUNK_PAGES as u64)
+                .or_insert_with(|| Arc::new(Chunk::new()));
+            Arc::make_mut(chunk).slots[number as usize % CHUNK_PAGES] = Slot {
+                page: Some(page),
+                protection,
+                code: false,
+            };
+            self.live_pages += 1;
+        }
         self.flush_tlb();
     }
 
@@ -856,6 +900,11 @@ impl Memory {
     /// Every mapping, by address.
     pub fn regions(&self) -> impl Iterator<Item = (u64, &Region)> {
         self.regions.iter().map(|(&s, r)| (s, r))
+    }
+
+    /// How many mappings there are.
+    pub fn region_count(&self) -> usize {
+        self.regions.len()
     }
 
     /// Whether nothing is mapped in `[start, start + len)`.

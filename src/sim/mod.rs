@@ -7,4 +7,5 @@ pub mod isa;
 pub mod machine;
 pub mod memory;
 pub mod outcome;
+pub mod simulation;
 pub mod uarch;

@@ -106,6 +106,8 @@ pub enum Exit {
     OutputLimit,
     /// The instruction limit was reached.
     InstructionLimit,
+    /// The CPU time limit was reached (`native`; the simulator limits instructions instead).
+    TimeLimit,
     /// An instruction that this simulator does not implement.
     UnsupportedInstruction {
         /// Mnemonic.

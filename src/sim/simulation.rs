@@ -1,5 +1,8 @@
 //! One guest on one machine: the loop that joins instructions, kernel and time, and its snapshots.
-use super::guest::{Guest, LoadError, kernel::{Control, Kernel, Mark, Now}};
+use super::guest::{
+    Guest, LoadError,
+    kernel::{Control, Kernel, MarkKind, Now},
+};
 use super::isa::op::Context;
 use super::isa::run::{Engine, Stop};
 use super::isa::state::Cpu;
@@ -54,7 +57,12 @@ impl<T: Timing> Simulation<T> {
     ///
     /// # Errors
     /// Why the program cannot be loaded.
-    pub fn new(guest: Result<Guest, LoadError>, timing: T, engine: Engine<T>, limits: Limits) -> Result<Self, LoadError> {
+    pub fn new(
+        guest: Result<Guest, LoadError>,
+        timing: T,
+        engine: Engine<T>,
+        limits: Limits,
+    ) -> Result<Self, LoadError> {
         let Guest { cpu, mem, kernel } = guest?;
         Ok(Self {
             cx: Context::new(cpu, mem),
@@ -103,9 +111,9 @@ impl<T: Timing> Simulation<T> {
         self.engine
     }
 
-    /// Replaces the driver's inputs from `from` on, and where to pause next.
-    pub fn set_inputs(&mut self, from: usize, inputs: &[Arc<[u8]>], pause_at: Option<usize>) {
-        self.kernel.set_device_inputs(from, inputs, pause_at);
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+        self.kernel.resume_with(inputs.to_vec());
     }
 
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
@@ -129,7 +137,9 @@ impl<T: Timing> Simulation<T> {
             match self.engine.run(&mut self.cx, &mut self.timing, deadline) {
                 Stop::Syscall => self.unanswered = true,
                 Stop::Attention => self.sample_memory(),
-                Stop::Deadline if self.engine.retired >= self.limits.instructions => return Exit::InstructionLimit,
+                Stop::Deadline if self.engine.retired >= self.limits.instructions => {
+                    return Exit::InstructionLimit;
+                }
                 Stop::Deadline => {
                     if expired() {
                         return Exit::WallClock;
@@ -142,16 +152,19 @@ impl<T: Timing> Simulation<T> {
 
     fn system_call(&mut self) -> Option<Exit> {
         self.timing.drain();
+        let rip = self.cx.cpu.rip;
         let now = self.now();
         match self.kernel.syscall(&mut self.cx.cpu, &mut self.cx.mem, now) {
             Control::Continue => None,
             Control::Exit(exit) => Some(exit),
             Control::Pause => {
+                // The kernel set RIP back to the call; here the call has retired and waits for its answer.
+                self.cx.cpu.rip = rip;
                 self.unanswered = true;
                 Some(Exit::Paused)
             }
-            Control::Mark(Mark::Begin) => self.begin_region(),
-            Control::Mark(Mark::End) => self.end_region(),
+            Control::Mark(MarkKind::Begin) => self.begin_region(),
+            Control::Mark(MarkKind::End) => self.end_region(),
         }
     }
 
@@ -169,7 +182,11 @@ impl<T: Timing> Simulation<T> {
         };
         self.tally.regions.push(Region {
             instructions: self.engine.retired - instructions,
-            cycles: self.timing.cycles().zip(cycles).map(|(now, then)| now - then),
+            cycles: self
+                .timing
+                .cycles()
+                .zip(cycles)
+                .map(|(now, then)| now - then),
         });
         None
     }
@@ -182,9 +199,14 @@ impl<T: Timing> Simulation<T> {
                 |i| format!("{:?}", i.mnemonic()).to_lowercase(),
             );
             let function = self.kernel.symbolize(&self.cx.mem, rip);
-            return Exit::UnsupportedInstruction { mnemonic, rip, function };
+            return Exit::UnsupportedInstruction {
+                mnemonic,
+                rip,
+                function,
+            };
         }
-        self.kernel.fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+        self.kernel
+            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
     }
 
     fn time(&self) -> u64 {
@@ -194,7 +216,10 @@ impl<T: Timing> Simulation<T> {
     fn now(&self) -> Now {
         let time = self.time();
         let nanoseconds = u128::from(time) * 1_000_000_000 / u128::from(self.timing.frequency_hz());
-        Now { cycles_or_instructions: time, nanoseconds: nanoseconds as u64 }
+        Now {
+            cycles_or_instructions: time,
+            nanoseconds: nanoseconds as u64,
+        }
     }
 
     fn sample_memory(&mut self) {
@@ -212,9 +237,10 @@ impl<T: Timing> Simulation<T> {
             instructions: self.tally.retired,
             micro_ops: self.timing.micro_ops(),
             cycles,
-            simulated_time_ps: cycles
-                .map(|c| (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64),
-            system_calls: self.kernel.system_calls(),
+            simulated_time_ps: cycles.map(|c| {
+                (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64
+            }),
+            system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
             memory_byte_cycles: self.tally.memory_byte_cycles,
             ..Counters::default()
@@ -225,11 +251,11 @@ impl<T: Timing> Simulation<T> {
             counters,
             regions: self.tally.regions.clone(),
             open_region: self.tally.open.is_some(),
-            messages: self.kernel.messages().to_vec(),
-            stdout: self.kernel.stdout().to_vec(),
-            stderr: self.kernel.stderr().to_vec(),
-            unanswered_system_calls: self.kernel.unanswered(),
-            clock_read: self.cx.clock_read || self.kernel.clock_read(),
+            messages: self.kernel.messages.clone(),
+            stdout: self.kernel.stdout.clone(),
+            stderr: self.kernel.stderr.clone(),
+            unanswered_system_calls: self.kernel.unanswered.clone(),
+            clock_read: self.cx.clock_read || self.kernel.clock_read,
         }
     }
 }

@@ -1,2 +1,347 @@
 //! The guest process: its program image, its first stack, its kernel and the files that it sees.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`world`] | the files that the guest can see, given by the backend |
+//! | [`profile`] | what CPUID answers and where things lie |
+//! | `elf` | reading and mapping executables and their interpreters |
+//! | `stack` | the initial stack |
+//! | `symbols` | names of functions, for reports |
+//! | [`kernel`] | system calls and faults |
+//! | `abi` | the numbers of Linux on x86-64 |
+//!
+//! [`load`] makes a [`Guest`] of a program; the run loop executes its instructions and calls [`Kernel::syscall`] and
+//! [`Kernel::fault`]. Everything is a function of the program, the limits, the profile and the time that the run loop
+//! tells: no file, clock, environment or randomness of the host.
+mod abi;
+mod elf;
+pub mod kernel;
+pub mod profile;
+mod stack;
+mod symbols;
 pub mod world;
+
+use super::isa::state::{Cpu, RSP};
+use super::memory::{Backing, Memory, PAGE_SIZE, Protection, Purpose};
+use super::outcome::{Limits, Program};
+use elf::{Image, Kind};
+use kernel::{Entropy, Kernel, Layout, STACK_GUARD, Start};
+use profile::Profile;
+use std::sync::Arc;
+use world::{Node, World};
+
+/// Scripts may name scripts as their interpreters, this deep.
+const MAX_SCRIPT_DEPTH: usize = 5;
+/// Longest first line of a script, bytes.
+const MAX_SCRIPT_LINE: usize = 256;
+/// Most links that are followed from a path to a file.
+const MAX_LINKS: usize = 40;
+/// Smallest and largest stack that can be laid out, bytes.
+const STACK_RANGE: std::ops::RangeInclusive<u64> = 16 * PAGE_SIZE..=1 << 44;
+
+/// Why a program could not be loaded, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct LoadError {
+    /// Guest path of the file that is at fault.
+    pub path: String,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+/// A process: registers, memory, kernel.
+#[derive(Debug)]
+pub struct Guest {
+    /// The registers.
+    pub cpu: Cpu,
+    /// The address space.
+    pub mem: Memory,
+    /// The kernel's side.
+    pub kernel: Kernel,
+}
+
+impl Guest {
+    /// A copy that shares every page until one side writes to it.
+    #[must_use]
+    pub fn snapshot(&mut self) -> Self {
+        Self {
+            cpu: self.cpu.clone(),
+            mem: self.mem.snapshot(),
+            kernel: self.kernel.clone(),
+        }
+    }
+
+    /// A copy of a guest that has not run since its snapshot was taken.
+    ///
+    /// # Panics
+    /// If it has run (see [`Memory::fork_frozen`]).
+    #[must_use]
+    pub fn fork_frozen(&self) -> Self {
+        Self {
+            cpu: self.cpu.clone(),
+            mem: self.mem.fork_frozen(),
+            kernel: self.kernel.clone(),
+        }
+    }
+}
+
+/// A program with its script lines followed to an ELF file.
+struct Target {
+    path: String,
+    content: Arc<[u8]>,
+    arguments: Vec<Vec<u8>>,
+    /// Files read on the way.
+    read: Vec<String>,
+}
+
+/// Loads a program: maps it and its interpreter, builds its stack, sets its registers.
+///
+/// # Errors
+/// What is wrong with the program or the limits, and what to do.
+pub fn load(program: &Program, limits: &Limits, profile: &Profile) -> Result<Guest, LoadError> {
+    let target = find(program)?;
+    let at = |path: &str| {
+        let path = path.to_owned();
+        move |reason: String| LoadError { path, reason }
+    };
+    let image = elf::parse(Arc::clone(&target.content)).map_err(at(&target.path))?;
+    let mut entropy = Entropy::new(program.seed);
+    let mut random = [0; 16];
+    entropy.fill(&mut random);
+
+    let mut mem = Memory::new(limits.memory_bytes);
+    let strings = stack::Strings {
+        executable: program.path.as_bytes(),
+        arguments: &target.arguments,
+        environment: &program.environment,
+        random,
+    };
+    let (stack_bottom, mmap_top) =
+        map_stack(&mut mem, &image, limits, profile, &strings).map_err(at(&target.path))?;
+
+    let mut read = target.read;
+    let wanted = (image.kind == Kind::PositionIndependent).then_some(profile.pie_base);
+    let placed = image
+        .map(&mut mem, &target.path, wanted, mmap_top)
+        .map_err(at(&target.path))?;
+    let mut interpreter_base = 0;
+    let mut entry = placed.entry;
+    if let Some(path) = &image.interpreter {
+        let (real, content) = file(&program.world, path).ok_or_else(|| LoadError {
+            path: target.path.clone(),
+            reason: format!(
+                "its interpreter {path} is not among the guest's files: build the program with -static, or make the \
+                 directory of its libraries visible to the guest"
+            ),
+        })?;
+        let interpreter = elf::parse(content).map_err(at(path))?;
+        let place = interpreter
+            .map(&mut mem, &real, None, mmap_top)
+            .map_err(at(path))?;
+        interpreter_base = place.bias;
+        entry = place.entry;
+        read.push(real);
+    }
+
+    let loaded = stack::Loaded {
+        headers: placed.headers,
+        header_count: image.header_count,
+        interpreter_base,
+        entry: placed.entry,
+    };
+    let built = stack::build(&mut mem, profile, strings, loaded).map_err(|_| {
+        at(&target.path)(
+            "the memory limit is too small to start it: raise the memory limit".to_owned(),
+        )
+    })?;
+
+    let mut cpu = Cpu::new(Arc::clone(&profile.cpuid));
+    cpu.rip = entry;
+    cpu.gpr[RSP] = built.pointer;
+    let layout = Layout {
+        heap_start: placed.end,
+        heap_end: placed.end,
+        mmap_top,
+        stack_bottom,
+        stack_top: profile.stack_top,
+        stack_pointer: built.pointer,
+    };
+    let joined = |strings: &[Vec<u8>]| -> Arc<[u8]> {
+        strings
+            .iter()
+            .flat_map(|s| s.iter().copied().chain([0]))
+            .collect::<Vec<u8>>()
+            .into()
+    };
+    let start = Start {
+        arguments: joined(&target.arguments),
+        environment: joined(&program.environment),
+        auxv: built.auxv.into(),
+        executable: target.path,
+    };
+    let mut kernel = Kernel::new(program, limits, profile, layout, start, entropy);
+    for path in &read {
+        kernel.note_read(path);
+    }
+    Ok(Guest { cpu, mem, kernel })
+}
+
+/// Maps the stack as one region; its lowest address and the top of what may be mapped below its guard zone.
+fn map_stack(
+    mem: &mut Memory,
+    image: &Image,
+    limits: &Limits,
+    profile: &Profile,
+    strings: &stack::Strings<'_>,
+) -> Result<(u64, u64), String> {
+    if !STACK_RANGE.contains(&limits.stack_bytes) {
+        return Err(format!(
+            "a stack of {} bytes cannot be laid out: set the stack limit between {} bytes and {} bytes",
+            limits.stack_bytes,
+            STACK_RANGE.start(),
+            STACK_RANGE.end()
+        ));
+    }
+    let size = limits.stack_bytes.next_multiple_of(PAGE_SIZE);
+    // Linux gives arguments and environment a quarter of the stack.
+    if strings.size() > size / 4 {
+        return Err(format!(
+            "its arguments and environment need {} bytes, but may take a quarter of the stack of {size}: pass fewer, or \
+             raise the stack limit",
+            strings.size()
+        ));
+    }
+    let bottom = profile.stack_top - size;
+    let mut protection = Protection::READ_WRITE;
+    if image.executable_stack {
+        protection = protection.union(Protection::EXECUTE);
+    }
+    mem.map(bottom, size, protection, Backing::Anonymous, Purpose::Stack);
+    Ok((bottom, profile.mmap_top.min(bottom - STACK_GUARD)))
+}
+
+/// Finds the program's ELF file, following `#!` lines as Linux does.
+fn find(program: &Program) -> Result<Target, LoadError> {
+    let mut path = program.path.clone();
+    let mut arguments = program.arguments.clone();
+    let mut read = Vec::new();
+    for depth in 0..MAX_SCRIPT_DEPTH {
+        let error = |reason: String| LoadError {
+            path: path.clone(),
+            reason,
+        };
+        let Some((real, content)) = file(&program.world, &path) else {
+            return Err(error(match depth {
+                0 => "not found among the guest's files: name a file that the guest can see"
+                    .to_owned(),
+                _ => format!(
+                    "interpreter {path} not found among the guest's files: the first line of {} names it; make it \
+                     visible to the guest or change that line",
+                    program.path
+                ),
+            }));
+        };
+        read.push(real.clone());
+        let Some(line) = content.strip_prefix(b"#!") else {
+            if !elf::is_elf(&content) {
+                return Err(error(not_a_program(&content)));
+            }
+            return Ok(Target {
+                path: real,
+                content,
+                arguments,
+                read,
+            });
+        };
+        let line = &line[..line.len().min(MAX_SCRIPT_LINE)];
+        let line = line
+            .split(|&b| b == b'\n')
+            .next()
+            .unwrap_or_default()
+            .trim_ascii();
+        let mut words = line.splitn(2, |b| b.is_ascii_whitespace());
+        let interpreter = words.next().filter(|w| !w.is_empty());
+        let interpreter = interpreter
+            .and_then(|w| std::str::from_utf8(w).ok())
+            .ok_or_else(|| {
+                error(
+                    "its first line starts with #! but names no interpreter: write one behind it"
+                        .to_owned(),
+                )
+            })?;
+        // Linux passes the rest of the line as one argument, then the script's path in place of argv[0].
+        let mut next = vec![interpreter.as_bytes().to_vec()];
+        next.extend(
+            words
+                .next()
+                .map(|w| w.trim_ascii().to_vec())
+                .filter(|w| !w.is_empty()),
+        );
+        next.push(path.clone().into_bytes());
+        next.extend(arguments.into_iter().skip(1));
+        arguments = next;
+        path = interpreter.to_owned();
+    }
+    Err(LoadError {
+        path: program.path.clone(),
+        reason: format!(
+            "scripts that name scripts as interpreters more than {MAX_SCRIPT_DEPTH} deep: name a program"
+        ),
+    })
+}
+
+fn not_a_program(content: &[u8]) -> String {
+    let kind = match content {
+        [] => "the file is empty",
+        [b'M', b'Z', ..] => "a Windows program",
+        [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => {
+            "a macOS program or a Java class"
+        }
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "a library archive (.a)",
+        _ => "neither an ELF file nor a script with a #! line",
+    };
+    format!("{kind}: the guest runs x86-64 Linux programs")
+}
+
+/// The regular file that a path of the world leads to, with its canonical path.
+fn file(world: &World, path: &str) -> Option<(String, Arc<[u8]>)> {
+    let start = if path.starts_with('/') {
+        "/"
+    } else {
+        world.working_directory()
+    };
+    let mut at = start.to_owned();
+    let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+    let mut links = 0;
+    while let Some(name) = ahead.pop() {
+        match name.as_str() {
+            "" | "." => continue,
+            ".." => {
+                at = world::parent(&at).unwrap_or("/").to_owned();
+                continue;
+            }
+            _ => {}
+        }
+        let child = world::join(&at, &name);
+        match world.lookup(&child)? {
+            Node::Directory => at = child,
+            Node::Symlink { target } => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return None;
+                }
+                if target.starts_with('/') {
+                    at = "/".to_owned();
+                }
+                ahead.extend(target.split('/').rev().map(str::to_owned));
+            }
+            Node::File { content, .. } => {
+                return ahead
+                    .iter()
+                    .all(String::is_empty)
+                    .then_some((child, content));
+            }
+        }
+    }
+    None
+}

@@ -566,6 +566,33 @@ fn shift_mnemonic(kind: u8) -> Mnemonic {
 #[inline(always)]
 fn shift_register<T: Int, const KIND: u8>(cx: &mut Context, op: &Op, count: u32) {
     let a = T::from_u64(cx.cpu.gpr[op.dst]).to_u64();
+    if T::WIDTH >= 2 && KIND <= SAR {
+        // The count is below the width, so that nothing needs more than 64 bits.
+        let bits = 8u32 << T::WIDTH;
+        let extended = ((a << (64 - bits)) as i64) >> (64 - bits);
+        let (result, carry) = match KIND {
+            SHL => (a << count, a >> (bits - count) & 1),
+            SHR => (a >> count, a >> (count - 1) & 1),
+            _ => (
+                (extended >> count) as u64,
+                (extended >> (count - 1)) as u64 & 1,
+            ),
+        };
+        let result = T::from_u64(result);
+        let overflow = match KIND {
+            SHL => u64::from(result.top()) ^ carry,
+            SHR => a >> (bits - 1) & 1,
+            _ => 0,
+        };
+        T::put(&mut cx.cpu.gpr[op.dst], result);
+        cx.cpu.flags.set(
+            Rule::Partial,
+            T::WIDTH,
+            result.to_u64(),
+            carry | overflow << 11,
+        );
+        return;
+    }
     let old = if KIND >= ROL {
         cx.cpu.flags.status()
     } else {

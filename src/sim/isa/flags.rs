@@ -35,6 +35,8 @@ pub enum Rule {
     Sub,
     /// Bitwise result: CF, OF and AF are 0.
     Logic,
+    /// `operand` holds CF, AF and OF themselves; the others follow from the result.
+    Partial,
     /// result = a + 1; `operand` is the CF kept from before (0 or 1).
     Inc,
     /// result = a - 1; `operand` is the CF kept from before (0 or 1).
@@ -115,7 +117,7 @@ impl Flags {
     #[inline]
     pub fn carry(&self) -> bool {
         match self.rule {
-            Rule::Explicit => self.operand & CF != 0,
+            Rule::Explicit | Rule::Partial => self.operand & CF != 0,
             Rule::Add => self.result < self.operand,
             Rule::Sub => (self.result.wrapping_add(self.operand) & mask(self.width)) < self.operand,
             Rule::Logic => false,
@@ -127,7 +129,9 @@ impl Flags {
     pub fn zero(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & ZF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => self.result == 0,
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Partial | Rule::Inc | Rule::Dec => {
+                self.result == 0
+            }
         }
     }
     /// The sign flag.
@@ -135,7 +139,7 @@ impl Flags {
     pub fn sign(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & SF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => {
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Partial | Rule::Inc | Rule::Dec => {
                 self.result >> ((8u32 << self.width) - 1) & 1 != 0
             }
         }
@@ -145,7 +149,7 @@ impl Flags {
     pub fn parity(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & PF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Inc | Rule::Dec => {
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Partial | Rule::Inc | Rule::Dec => {
                 (self.result as u8).count_ones().is_multiple_of(2)
             }
         }
@@ -155,7 +159,7 @@ impl Flags {
     pub fn overflow(&self) -> bool {
         let top = (8u32 << self.width) - 1;
         match self.rule {
-            Rule::Explicit => self.operand & OF != 0,
+            Rule::Explicit | Rule::Partial => self.operand & OF != 0,
             Rule::Add => {
                 let a = self.result.wrapping_sub(self.operand);
                 (a ^ self.result) & (self.operand ^ self.result) & 1 << top != 0
@@ -173,7 +177,7 @@ impl Flags {
     #[inline]
     pub fn auxiliary(&self) -> bool {
         match self.rule {
-            Rule::Explicit => self.operand & AF != 0,
+            Rule::Explicit | Rule::Partial => self.operand & AF != 0,
             Rule::Add => {
                 let a = self.result.wrapping_sub(self.operand);
                 (a ^ self.operand ^ self.result) & 0x10 != 0

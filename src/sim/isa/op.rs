@@ -3,7 +3,7 @@ use super::state::Cpu;
 use crate::sim::memory::{Fault, Memory};
 
 /// What the run loop does after a handler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Flow {
     /// Go on with the next operation of the block.

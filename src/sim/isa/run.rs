@@ -26,8 +26,8 @@ struct Block<B> {
     ops: Box<[Op]>,
     /// Successor of a taken branch, and of falling through.
     successors: [Cell<BlockId>; 2],
-    target: u64,
-    end: u64,
+    /// Address of a taken branch's target, and behind the block.
+    ways: [u64; 2],
     timing: B,
     details: Box<Details>,
 }
@@ -156,7 +156,7 @@ impl<T: Timing> Engine<T> {
         }
         let block = self.make_block(cx, timing, entry, usize::MAX)?;
         let id = self.blocks.len() as BlockId;
-        for number in entry / PAGE_SIZE..=(block.end - 1) / PAGE_SIZE {
+        for number in entry / PAGE_SIZE..=(block.ways[1] - 1) / PAGE_SIZE {
             self.by_page.entry(number).or_default().push(id);
             if let Some(page) = cx.mem.peek_code_page(number) {
                 self.pages.insert(number, Arc::clone(page));
@@ -185,8 +185,7 @@ impl<T: Timing> Engine<T> {
             entry,
             ops: decoded.ops.into(),
             successors: [Cell::new(NO_BLOCK), Cell::new(NO_BLOCK)],
-            target: decoded.target,
-            end: decoded.end,
+            ways: [decoded.target, decoded.end],
             timing: timing.prepare(&decoded.instructions),
             details: Box::new(Details {
                 first_instruction: decoded.first_instruction.into(),
@@ -275,14 +274,16 @@ impl<T: Timing> Engine<T> {
                     break;
                 }
             }
-            let (next, link) = match flow {
-                Flow::Taken => (block.target, 0),
-                Flow::NotTaken | Flow::Next => (block.end, 1),
-                Flow::Indirect => (cx.cpu.rip, 2),
-                other => {
-                    self.retired = retired;
-                    return self.unusual(cx, timing, id, at, other);
-                }
+            // An if-chain, most frequent first: a `match` becomes an indirect jump, which the host mispredicts.
+            let direct = flow <= Flow::NotTaken;
+            let way = usize::from(flow != Flow::Taken);
+            let next = if direct {
+                block.ways[way]
+            } else if flow == Flow::Indirect {
+                cx.cpu.rip
+            } else {
+                self.retired = retired;
+                return self.unusual(cx, timing, id, at, flow);
             };
             retired += u64::from(block.instructions);
             timing.retire(
@@ -303,8 +304,8 @@ impl<T: Timing> Engine<T> {
                 cx.cpu.rip = next;
                 break None;
             }
-            if link < 2 {
-                let successor = block.successors[link].get();
+            if direct {
+                let successor = block.successors[way].get();
                 if successor != NO_BLOCK {
                     id = successor;
                     continue;
@@ -324,8 +325,8 @@ impl<T: Timing> Engine<T> {
                     break Some(Stop::Fault(fault));
                 }
             };
-            if link < 2 && self.generation == generation {
-                self.blocks[id as usize].successors[link].set(found);
+            if direct && self.generation == generation {
+                self.blocks[id as usize].successors[way].set(found);
             }
             id = found;
         };
@@ -400,8 +401,8 @@ impl<T: Timing> Engine<T> {
         let flow = (op.handler)(cx, &op);
         let block = &self.blocks[id as usize];
         let next = match flow {
-            Flow::Taken => block.target,
-            Flow::NotTaken | Flow::Next => block.end,
+            Flow::Taken => block.ways[0],
+            Flow::NotTaken | Flow::Next => block.ways[1],
             Flow::Indirect => cx.cpu.rip,
             other => return self.unusual(cx, timing, id, 0, other),
         };

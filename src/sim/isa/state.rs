@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// A register file indexed by a byte. It has 256 entries so that no index needs a bounds check on the hot path.
 #[derive(Clone)]
-pub struct RegFile<T>(pub Box<[T; 256]>);
+pub struct RegFile<T>(pub [T; 256]);
 
 impl<T: Copy + Default> Default for RegFile<T> {
     fn default() -> Self {
-        Self(Box::new([T::default(); 256]))
+        Self([T::default(); 256])
     }
 }
 impl<T> Index<u8> for RegFile<T> {

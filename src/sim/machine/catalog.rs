@@ -12,6 +12,15 @@ pub struct Entry {
     pub text: &'static str,
 }
 
+impl Entry {
+    /// What the machine is for, in one line.
+    pub fn description(&self) -> String {
+        machine(self.name)
+            .map(|m| m.description)
+            .unwrap_or_default()
+    }
+}
+
 macro_rules! embedded {
     ($($name:literal),*) => {
         &[$(Entry {

@@ -127,22 +127,45 @@ pub fn crack(
         jump.flags_read = parts.flags_read;
         out.push(jump);
     }
-    if !computes && let Some(last) = out[start..].last_mut() {
-        // The load of a move writes the register itself; a push or a call updates the stack pointer on the way.
-        if loads == 1 && last.kind == UopKind::Load {
+    // Without a computation the last access writes the registers: the load of a move its destination, a push or a call
+    // the stack pointer, which is updated on the way.
+    let access = out[start..].iter_mut().rfind(|u| u.kind != UopKind::Branch);
+    if !computes
+        && !repeated
+        && let Some(last) = access
+    {
+        if last.kind == UopKind::Load && !branch {
             last.destinations = [uop::NONE; 3];
         }
-        if !repeated {
-            parts.destinations.iter().for_each(|&r| last.write(r));
-            last.flags_written = parts.flags_written;
+        parts.destinations.iter().for_each(|&r| last.write(r));
+        last.flags_written = parts.flags_written;
+    }
+}
+
+/// A few registers, each once. More than eight are cut: only CPUID, FXSAVE and the like have so many.
+#[derive(Default)]
+struct List {
+    registers: [uop::Reg; 8],
+    len: usize,
+}
+
+impl List {
+    fn push(&mut self, register: uop::Reg) {
+        if self.len < self.registers.len() && !self.iter().any(|&r| r == register) {
+            self.registers[self.len] = register;
+            self.len += 1;
         }
+    }
+
+    fn iter(&self) -> std::slice::Iter<'_, uop::Reg> {
+        self.registers[..self.len].iter()
     }
 }
 
 /// What an instruction reads and writes besides memory and the registers of its addresses.
 struct Parts {
-    data_sources: Vec<uop::Reg>,
-    destinations: Vec<uop::Reg>,
+    data_sources: List,
+    destinations: List,
     flags_read: u8,
     flags_written: u8,
     width: u8,
@@ -151,10 +174,11 @@ struct Parts {
 impl Parts {
     fn of(instruction: &Instruction, info: &InstructionInfo) -> Self {
         let in_address = |register: Register| {
-            info.used_memory().iter().any(|m| {
-                uop::number(m.base()) == uop::number(register)
-                    || uop::number(m.index()) == uop::number(register)
-            })
+            info.used_memory()
+                .iter()
+                .filter(|m| reads(m.access()) || writes(m.access()))
+                .flat_map(|m| [m.base(), m.index()])
+                .any(|part| uop::number(part) == uop::number(register))
         };
         let explicit = |register: Register| {
             (0..instruction.op_count()).any(|i| {
@@ -164,8 +188,8 @@ impl Parts {
             })
         };
         let mut parts = Self {
-            data_sources: Vec::new(),
-            destinations: Vec::new(),
+            data_sources: List::default(),
+            destinations: List::default(),
             flags_read: groups(instruction.rflags_read()),
             flags_written: groups(instruction.rflags_modified()),
             width: width(instruction),
@@ -183,8 +207,6 @@ impl Parts {
                 parts.destinations.push(number);
             }
         }
-        parts.data_sources.dedup();
-        parts.destinations.dedup();
         parts
     }
 }
@@ -728,7 +750,20 @@ mod tests {
         let mut written = uops[0].destinations;
         written.sort_unstable();
         assert_eq!(written, [uop::gpr(3), uop::gpr(4), uop::NONE]);
+        let (uops, _) = cracked(&[0x48, 0x8d, 0x04, 0x37]); // lea rax,[rdi+rsi]
+        assert_eq!(uops[0].sources[..3], [uop::gpr(7), uop::gpr(6), uop::NONE]);
+        let (uops, _) = cracked(&[0xff, 0xd0]); // call rax
+        assert_eq!(uops[0].destinations[..2], [uop::gpr(4), uop::NONE]);
+        assert_eq!(uops[0].sources[..2], [uop::gpr(4), uop::NONE]);
+        assert_eq!(uops[1].destinations[0], uop::NONE);
+        let (uops, _) = cracked(&[0xc3]); // ret
+        assert_eq!(uops[0].destinations[..2], [uop::temporary(0), uop::gpr(4)]);
+        assert_eq!(uops[1].sources[0], uop::temporary(0));
+        let (uops, _) = cracked(&[0x31, 0xc0]); // xor eax,eax depends on nothing
+        assert_eq!(uops[0].sources[0], uop::NONE);
         let (uops, _) = cracked(&[0x48, 0xf7, 0xe1]); // mul rcx
-        assert_eq!(uops[0].destinations, [uop::gpr(0), uop::gpr(2), uop::NONE]);
+        let mut written = uops[0].destinations;
+        written.sort_unstable();
+        assert_eq!(written, [uop::gpr(0), uop::gpr(2), uop::NONE]);
     }
 }

@@ -1,6 +1,9 @@
 //! What a retired instruction costs in time. No values here: `isa` hands over what retired, this room keeps the clock.
 pub mod atomic;
+pub mod cache;
 pub mod crack;
+pub mod predict;
+pub mod simple;
 mod tally;
 #[cfg(test)]
 mod test_block;

@@ -211,8 +211,10 @@ pub fn sqrt_parts<F: Format>(a: Parts, env: &mut Env) -> F {
     )
 }
 
-/// a * b + c with one rounding, for formats of at most 53 bits (there is no 80-bit form). The first NaN in the order
-/// a, b, c is chosen.
+/// a * b + c with one rounding, for formats of at most 53 bits (there is no 80-bit form).
+///
+/// The first NaN in the order a, b, c is chosen. With the operands 1, 2, 3 of the instruction, the form 132 is
+/// (1, 3, 2), 213 is (2, 1, 3) and 231 is (2, 3, 1).
 pub fn fused_multiply_add<F: Format>(a: F, b: F, c: F, env: &mut Env) -> F {
     const { assert!(F::PRECISION <= 53) };
     let (a, b, c) = (operand(a, env), operand(b, env), operand(c, env));

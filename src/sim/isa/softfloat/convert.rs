@@ -97,7 +97,7 @@ pub fn to_integer<F: Format>(a: F, bits: u32, rounding: Rounding, env: &mut Env)
     }
 }
 
-/// Rounds to an integral value of the same format. PE is raised if the value changes, unless `exact` suppresses it;
+/// Rounds to an integral value of the same format. PE is raised if the value changes, unless `suppress_inexact`;
 /// `denormal_operand`: whether a denormal raises DE (FRNDINT) or not (ROUNDxx).
 #[inline]
 pub fn round_to_integral<F: Format>(

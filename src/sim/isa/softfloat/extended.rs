@@ -5,7 +5,7 @@
 //! [`f80_from_f32`].
 use super::arithmetic::{self, Binary};
 use super::compare::{self, Relation};
-use super::{Env, F32, F64, Parts, Rounding, convert};
+use super::{Env, F32, F64, Format, OE, PE, Parts, Rounding, UE, convert};
 use crate::sim::isa::state::F80;
 
 /// a + b
@@ -63,14 +63,28 @@ pub fn f80_from_f64(bits: u64, env: &mut Env) -> F80 {
     convert::convert(F64(bits), true, env)
 }
 
+/// A store as a shorter format. Unlike arithmetic, a store that an unmasked overflow or underflow keeps from happening
+/// reports no inexact result.
+fn shorten<F: Format>(a: F80, env: &mut Env) -> F {
+    let before = env.flags;
+    env.flags = 0;
+    let result = convert::convert(a, false, env);
+    if env.unmasked() & (OE | UE) != 0 {
+        env.flags &= !PE;
+        env.rounded_up = false;
+    }
+    env.flags |= before;
+    result
+}
+
 /// FST m32. Where it leaves an unmasked exception in `env`, nothing may be stored.
 pub fn f80_to_f32(a: F80, env: &mut Env) -> u32 {
-    convert::convert::<F80, F32>(a, false, env).0
+    shorten::<F32>(a, env).0
 }
 
 /// FST m64. Where it leaves an unmasked exception in `env`, nothing may be stored.
 pub fn f80_to_f64(a: F80, env: &mut Env) -> u64 {
-    convert::convert::<F80, F64>(a, false, env).0
+    shorten::<F64>(a, env).0
 }
 
 /// FILD: exact for every integer.

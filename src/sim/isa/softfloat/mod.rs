@@ -1,18 +1,22 @@
 //! IEEE 754 arithmetic on bits, with the exceptions, NaN rules and corner cases of x86.
 //!
-//! Only integers are used, so the results do not depend on the host. The files: this one holds the environment, the
-//! formats and the one place that rounds; [`arithmetic`], [`compare`] and [`convert`] hold the operations, generic over
-//! [`Format`]; [`extended`] names the 80-bit forms as the x87 unit needs them.
+//! Only integers are used, so the results do not depend on the host. The files: this one holds the environment and the
+//! one place that rounds; `format` takes numbers apart and puts them together; [`arithmetic`], [`compare`] and
+//! [`convert`] hold the operations, generic over [`Format`]; [`extended`] names the 80-bit forms as the x87 unit needs
+//! them.
 //!
-//! Numbers: [`F32`] and [`F64`] wrap bit patterns; the 80-bit format is [`F80`], as it stands in a register.
-use super::state::F80;
-
+//! Numbers: [`F32`] and [`F64`] wrap bit patterns; the 80-bit format is [`F80`](super::state::F80), as it stands in a
+//! register.
 pub mod arithmetic;
 pub mod compare;
 pub mod convert;
 pub mod extended;
+mod format;
 #[cfg(all(test, target_arch = "x86_64"))]
-mod host;
+pub(crate) mod host;
+
+use format::INTEGER;
+pub use format::{Class, F32, F64, Format, Parts};
 
 /// Invalid operation.
 pub const IE: u8 = 1;
@@ -130,242 +134,16 @@ impl Env {
         self.flags & !self.masks
     }
 
-    /// Whether an unmasked exception keeps the result from being computed. If so, the flags that only the computation
-    /// could have raised are taken back.
+    /// Whether an unmasked exception keeps the result from being computed. If so, what only the computation
+    /// could have told (other flags, `rounded_up`) is taken back.
     #[inline]
     pub fn stopped_before_result(&mut self) -> bool {
         let stopped = self.unmasked() & BEFORE_RESULT != 0;
         if stopped {
             self.flags &= BEFORE_RESULT;
+            self.rounded_up = false;
         }
         stopped
-    }
-}
-
-/// What kind of datum a bit pattern is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Plus or minus zero.
-    Zero,
-    /// A normal or denormal number.
-    Finite,
-    /// Plus or minus infinity.
-    Infinity,
-    /// A quiet NaN.
-    QuietNan,
-    /// A signaling NaN.
-    SignalingNan,
-    /// An 80-bit pattern that is no datum since the 80387: pseudo-NaN, pseudo-infinity, unnormal.
-    Unsupported,
-}
-
-/// A number taken apart, the same for all formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
-    /// What it is.
-    pub class: Class,
-    /// Negative.
-    pub sign: bool,
-    /// Its format holds it as a denormal (or pseudo-denormal).
-    pub denormal: bool,
-    /// Of a finite number, whose value is `significand * 2^(exponent - 63)`.
-    pub exponent: i32,
-    /// Of a finite number: bit 63 is set. Of a NaN: bit 63 is set, bit 62 is the quiet bit, the payload is below.
-    pub significand: u64,
-}
-
-/// The quiet bit of a NaN in [`Parts::significand`].
-const QUIET: u64 = 1 << 62;
-/// The integer bit of [`Parts::significand`].
-const INTEGER: u64 = 1 << 63;
-
-impl Parts {
-    /// A NaN of either kind.
-    #[inline]
-    pub fn is_nan(&self) -> bool {
-        matches!(self.class, Class::QuietNan | Class::SignalingNan)
-    }
-
-    fn zero(sign: bool) -> Self {
-        Self {
-            class: Class::Zero,
-            sign,
-            denormal: false,
-            exponent: 0,
-            significand: 0,
-        }
-    }
-}
-
-/// A binary floating-point format.
-pub trait Format: Copy + Eq + std::fmt::Debug {
-    /// Significant bits, with the integer bit.
-    const PRECISION: u32;
-    /// The largest exponent; the smallest normal one is `1 - MAX_EXPONENT`.
-    const MAX_EXPONENT: i32;
-    /// Whether the x87 rules hold: which NaN is chosen, precision control, and results with a wrapped exponent where
-    /// overflow or underflow is unmasked.
-    const X87: bool;
-
-    /// Takes the number apart.
-    fn unpack(self) -> Parts;
-    /// Puts a number together: biased exponent, significand as in [`Parts`] (bit 63 clear only in zeros and denormals).
-    fn pack(sign: bool, biased: u32, significand: u64) -> Self;
-
-    /// Zero.
-    #[inline]
-    fn zero(sign: bool) -> Self {
-        Self::pack(sign, 0, 0)
-    }
-    /// Infinity.
-    #[inline]
-    fn infinity(sign: bool) -> Self {
-        Self::pack(sign, 2 * Self::MAX_EXPONENT as u32 + 1, INTEGER)
-    }
-    /// The negative quiet NaN without payload that invalid operations give.
-    #[inline]
-    fn indefinite() -> Self {
-        Self::pack(true, 2 * Self::MAX_EXPONENT as u32 + 1, INTEGER | QUIET)
-    }
-    /// A NaN, made quiet; payload bits beyond the format are lost.
-    #[inline]
-    fn nan(parts: &Parts) -> Self {
-        Self::pack(
-            parts.sign,
-            2 * Self::MAX_EXPONENT as u32 + 1,
-            parts.significand | INTEGER | QUIET,
-        )
-    }
-}
-
-/// A 32-bit number by its bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct F32(pub u32);
-/// A 64-bit number by its bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct F64(pub u64);
-
-/// Takes apart a format with a hidden integer bit. `fraction` is left-aligned below bit 63.
-#[inline]
-fn unpack_hidden(sign: bool, biased: u32, fraction: u64, max_exponent: i32) -> Parts {
-    let (class, exponent, significand) = if biased == 0 {
-        if fraction == 0 {
-            return Parts::zero(sign);
-        }
-        let shift = fraction.leading_zeros();
-        (
-            Class::Finite,
-            1 - max_exponent - shift as i32,
-            fraction << shift,
-        )
-    } else if biased == 2 * max_exponent as u32 + 1 {
-        let class = match fraction {
-            0 => Class::Infinity,
-            f if f & QUIET != 0 => Class::QuietNan,
-            _ => Class::SignalingNan,
-        };
-        (class, 0, fraction | INTEGER)
-    } else {
-        (
-            Class::Finite,
-            biased as i32 - max_exponent,
-            fraction | INTEGER,
-        )
-    };
-    Parts {
-        class,
-        sign,
-        denormal: biased == 0,
-        exponent,
-        significand,
-    }
-}
-
-impl Format for F32 {
-    const PRECISION: u32 = 24;
-    const MAX_EXPONENT: i32 = 127;
-    const X87: bool = false;
-
-    #[inline]
-    fn unpack(self) -> Parts {
-        let fraction = u64::from(self.0 & 0x7f_ffff) << 40;
-        unpack_hidden(self.0 >> 31 != 0, self.0 >> 23 & 0xff, fraction, 127)
-    }
-    #[inline]
-    fn pack(sign: bool, biased: u32, significand: u64) -> Self {
-        Self(u32::from(sign) << 31 | biased << 23 | (significand << 1 >> 41) as u32)
-    }
-}
-
-impl Format for F64 {
-    const PRECISION: u32 = 53;
-    const MAX_EXPONENT: i32 = 1023;
-    const X87: bool = false;
-
-    #[inline]
-    fn unpack(self) -> Parts {
-        let fraction = (self.0 & ((1 << 52) - 1)) << 11;
-        unpack_hidden(
-            self.0 >> 63 != 0,
-            (self.0 >> 52) as u32 & 0x7ff,
-            fraction,
-            1023,
-        )
-    }
-    #[inline]
-    fn pack(sign: bool, biased: u32, significand: u64) -> Self {
-        Self(u64::from(sign) << 63 | u64::from(biased) << 52 | significand << 1 >> 12)
-    }
-}
-
-impl Format for F80 {
-    const PRECISION: u32 = 64;
-    const MAX_EXPONENT: i32 = 16383;
-    const X87: bool = true;
-
-    #[inline]
-    fn unpack(self) -> Parts {
-        let sign = self.sign_exponent >> 15 != 0;
-        let biased = i32::from(self.sign_exponent & 0x7fff);
-        let significand = self.significand;
-        if biased == 0 {
-            if significand == 0 {
-                return Parts::zero(sign);
-            }
-            let shift = significand.leading_zeros();
-            return Parts {
-                class: Class::Finite,
-                sign,
-                denormal: true,
-                exponent: 1 - Self::MAX_EXPONENT - shift as i32,
-                significand: significand << shift,
-            };
-        }
-        let class = if significand & INTEGER == 0 {
-            Class::Unsupported
-        } else if biased != 0x7fff {
-            Class::Finite
-        } else if significand == INTEGER {
-            Class::Infinity
-        } else if significand & QUIET != 0 {
-            Class::QuietNan
-        } else {
-            Class::SignalingNan
-        };
-        Parts {
-            class,
-            sign,
-            denormal: false,
-            exponent: biased - Self::MAX_EXPONENT,
-            significand,
-        }
-    }
-    #[inline]
-    fn pack(sign: bool, biased: u32, significand: u64) -> Self {
-        Self {
-            sign_exponent: u16::from(sign) << 15 | biased as u16,
-            significand,
-        }
     }
 }
 
@@ -411,10 +189,8 @@ fn propagate<F: Format>(a: &Parts, b: &Parts, env: &mut Env) -> Option<F> {
         false
     } else if !F::X87 {
         true
-    } else if a.class != b.class {
-        // The x87 unit prefers the quiet one, even if the other has the larger significand.
-        a.class == Class::QuietNan
     } else if a.significand != b.significand {
+        // So a quiet one goes before a signaling one.
         a.significand > b.significand
     } else {
         !a.sign
@@ -489,7 +265,7 @@ const WRAP: i32 = 24576;
 /// Rounds the nonzero number `significand * 2^(exponent - 127)`, bit 127 set, to a format: the only place where OE, UE
 /// and PE of a floating-point result arise. `precision` may be below that of the format (x87 precision control).
 #[inline]
-fn round<F: Format>(
+pub(crate) fn round<F: Format>(
     sign: bool,
     exponent: i32,
     significand: u128,
@@ -512,16 +288,13 @@ fn round<F: Format>(
     }
     if env.masks & UE == 0 {
         env.raise(if r.inexact { UE | PE } else { UE });
-        if F::X87 {
-            let wrapped = unbounded + WRAP;
-            // Results that are out of reach even so exist only as scaled ones (FSCALE), never as those of arithmetic.
-            return if wrapped < minimum {
-                F::zero(sign)
-            } else {
-                F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
-            };
-        }
-        return F::zero(sign);
+        let wrapped = unbounded + WRAP;
+        // SSE writes no result then. Results that are out of reach even so are those of scaling (FSCALE) alone.
+        return if F::X87 && wrapped >= minimum {
+            F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::zero(sign)
+        };
     }
     if env.ftz {
         env.raise(UE | PE);
@@ -540,13 +313,13 @@ fn round<F: Format>(
 /// The result beyond the largest number of a format.
 #[cold]
 fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, env: &mut Env) -> F {
-    if F::X87 && env.masks & OE == 0 {
+    if env.masks & OE == 0 {
         env.raise(if r.inexact { OE | PE } else { OE });
         let wrapped = unbounded - WRAP;
-        return if wrapped > F::MAX_EXPONENT {
-            F::infinity(sign)
-        } else {
+        return if F::X87 && wrapped <= F::MAX_EXPONENT {
             F::pack(sign, (wrapped + F::MAX_EXPONENT) as u32, r.significand)
+        } else {
+            F::infinity(sign)
         };
     }
     env.raise(OE | PE);
@@ -572,4 +345,149 @@ fn overflow<F: Format>(sign: bool, unbounded: i32, r: Rounded, precision: u32, e
 #[inline]
 fn precision<F: Format>(env: &Env) -> u32 {
     if F::X87 { env.precision } else { F::PRECISION }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What holds on every host; the wide net is cast in `host`, where the host is an x86 processor.
+    use super::arithmetic::{add, div, mul, sqrt, sub};
+    use super::*;
+    use crate::sim::isa::state::F80;
+
+    fn f64(x: f64) -> F64 {
+        F64(x.to_bits())
+    }
+
+    fn env(rounding: Rounding) -> Env {
+        Env {
+            rounding,
+            ..Env::default()
+        }
+    }
+
+    #[test]
+    fn directed_roundings_enclose_the_exact_result() {
+        let third = |rounding| div(f64(1.0), f64(3.0), &mut env(rounding)).0;
+        assert_eq!(third(Rounding::NearestEven), 0x3fd5_5555_5555_5555);
+        assert_eq!(third(Rounding::Down), 0x3fd5_5555_5555_5555);
+        assert_eq!(third(Rounding::Up), 0x3fd5_5555_5555_5556);
+        assert_eq!(
+            sqrt(f64(2.0), &mut env(Rounding::Up)).0,
+            0x3ff6_a09e_667f_3bcd
+        );
+        assert_eq!(
+            sqrt(f64(2.0), &mut env(Rounding::Zero)).0,
+            0x3ff6_a09e_667f_3bcc
+        );
+    }
+
+    #[test]
+    fn exact_cancellation_is_positive_unless_rounding_down() {
+        for (rounding, zero) in [(Rounding::NearestEven, 0), (Rounding::Down, 1 << 63)] {
+            let mut e = env(rounding);
+            assert_eq!(sub(f64(1.5), f64(1.5), &mut e), F64(zero));
+            assert_eq!(e.flags, 0);
+        }
+    }
+
+    #[test]
+    fn underflow_needs_a_tiny_and_inexact_result_while_masked() {
+        let smallest = F64(1);
+        let mut e = Env::default();
+        assert_eq!(mul(smallest, f64(2.0), &mut e), F64(2));
+        assert_eq!(e.flags, DE);
+        let mut e = Env::default();
+        assert_eq!(mul(smallest, f64(0.5), &mut e), F64(0));
+        assert_eq!(e.flags, DE | UE | PE);
+        let mut e = Env {
+            masks: 0x3f & !UE,
+            ..Env::default()
+        };
+        let _ = mul(f64(f64::MIN_POSITIVE), f64(0.5), &mut e);
+        assert_eq!((e.flags, e.unmasked()), (UE, UE));
+    }
+
+    #[test]
+    fn daz_and_ftz_make_zeros() {
+        let mut e = Env {
+            daz: true,
+            ..Env::default()
+        };
+        assert_eq!(add(F64(1 | 1 << 63), F64(1 << 63), &mut e), F64(1 << 63));
+        assert_eq!(e.flags, 0);
+        let mut e = Env {
+            ftz: true,
+            ..Env::default()
+        };
+        assert_eq!(mul(f64(-f64::MIN_POSITIVE), f64(0.5), &mut e), F64(1 << 63));
+        assert_eq!(e.flags, UE | PE);
+    }
+
+    #[test]
+    fn nans_are_chosen_by_position_or_by_significand() {
+        let (quiet, signaling) = (F64(0x7ff8_0000_0000_0001), F64(0xfff0_0000_0000_0002));
+        let mut e = Env::default();
+        assert_eq!(add(signaling, quiet, &mut e), F64(0xfff8_0000_0000_0002));
+        assert_eq!(e.flags, IE);
+        let wide = |significand| F80 {
+            sign_exponent: 0x7fff,
+            significand,
+        };
+        let mut e = Env::default();
+        let sum = add(
+            wide(0x8000_0000_0000_0005),
+            wide(0xc000_0000_0000_0001),
+            &mut e,
+        );
+        assert_eq!((sum, e.flags), (wide(0xc000_0000_0000_0001), IE));
+        let mut e = Env::default();
+        assert_eq!(
+            sub(F64::infinity(false), F64::infinity(false), &mut e),
+            F64::indefinite()
+        );
+        assert_eq!((F64::indefinite().0 >> 48, e.flags), (0xfff8, IE));
+    }
+
+    #[test]
+    fn precision_control_rounds_and_an_unmasked_overflow_wraps_the_exponent() {
+        let (one, three) = (
+            F80 {
+                sign_exponent: 0x3fff,
+                significand: 1 << 63,
+            },
+            F80 {
+                sign_exponent: 0x4000,
+                significand: 3 << 62,
+            },
+        );
+        let mut e = Env {
+            precision: 24,
+            ..Env::default()
+        };
+        assert_eq!(
+            div(one, three, &mut e),
+            F80 {
+                sign_exponent: 0x3ffd,
+                significand: 0xaaaa_ab00_0000_0000
+            }
+        );
+        assert!(e.rounded_up);
+        let large = F80 {
+            sign_exponent: 0x7ffe,
+            significand: 1 << 63,
+        };
+        let mut e = Env {
+            masks: 0x3f & !OE,
+            ..Env::default()
+        };
+        let product = mul(large, large, &mut e);
+        assert_eq!(
+            product,
+            F80 {
+                sign_exponent: (2 * 0x7ffe - 0x3fff - 24576) as u16,
+                significand: 1 << 63
+            }
+        );
+        assert_eq!(e.flags, OE);
+    }
 }

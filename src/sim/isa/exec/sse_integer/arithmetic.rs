@@ -69,11 +69,11 @@ lanewise! {
     pavgw: [u16; 8], |a, b| ((u32::from(a) + u32::from(b) + 1) >> 1) as u16;
 
     /// PSIGNB: `a` with the sign of `b` applied; 0 where `b` is 0.
-    psignb: [i8; 16], |a, b| a.wrapping_mul(b.signum());
+    psignb: [i8; 16], |a, b| if b == 0 { 0 } else { (a ^ b >> 7).wrapping_sub(b >> 7) };
     /// PSIGNW.
-    psignw: [i16; 8], |a, b| a.wrapping_mul(b.signum());
+    psignw: [i16; 8], |a, b| if b == 0 { 0 } else { (a ^ b >> 15).wrapping_sub(b >> 15) };
     /// PSIGND.
-    psignd: [i32; 4], |a, b| a.wrapping_mul(b.signum());
+    psignd: [i32; 4], |a, b| if b == 0 { 0 } else { (a ^ b >> 31).wrapping_sub(b >> 31) };
 
     /// PMINUB.
     pminub: [u8; 16], |a, b| a.min(b);
@@ -143,27 +143,35 @@ pub fn pabsd(b: [i32; 4]) -> [u32; 4] {
     b.map(i32::unsigned_abs)
 }
 
-/// PMULUDQ: full products of the even lanes, unsigned.
+// The operations on pairs below take each pair as one lane of twice the width: indexing single elements at a stride
+// makes LLVM give up the vector.
+
+/// PMULUDQ: full products of the even lanes (the low halves of the 64-bit lanes), unsigned.
 #[inline(always)]
-pub fn pmuludq(a: [u32; 4], b: [u32; 4]) -> [u64; 2] {
-    from_fn(|i| u64::from(a[2 * i]) * u64::from(b[2 * i]))
+pub fn pmuludq(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+    let low = |x: u64| x & 0xffff_ffff;
+    from_fn(|i| low(a[i]) * low(b[i]))
 }
 /// PMULDQ: full products of the even lanes, signed.
 #[inline(always)]
 pub fn pmuldq(a: [i32; 4], b: [i32; 4]) -> [i64; 2] {
     from_fn(|i| i64::from(a[2 * i]) * i64::from(b[2 * i]))
 }
-/// PMADDWD: sums of two neighbouring products; only four times -2^15 wraps.
+/// PMADDWD: sums of two neighbouring signed products; only four times -2^15 wraps.
 #[inline(always)]
-pub fn pmaddwd(a: [i16; 8], b: [i16; 8]) -> [i32; 4] {
-    let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
-    from_fn(|i| product(2 * i).wrapping_add(product(2 * i + 1)))
+pub fn pmaddwd(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
+    let low = |x: i32| i32::from(x as i16);
+    let high = |x: i32| x >> 16;
+    from_fn(|i| (low(a[i]) * low(b[i])).wrapping_add(high(a[i]) * high(b[i])))
 }
-/// PMADDUBSW: saturated sums of two neighbouring products, `a` unsigned and `b` signed.
+/// PMADDUBSW: saturated sums of two neighbouring products, the bytes of `a` unsigned and those of `b` signed.
 #[inline(always)]
-pub fn pmaddubsw(a: [u8; 16], b: [i8; 16]) -> [i16; 8] {
-    let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
-    from_fn(|i| saturate_i16(product(2 * i) + product(2 * i + 1)))
+pub fn pmaddubsw(a: [u16; 8], b: [i16; 8]) -> [i16; 8] {
+    from_fn(|i| {
+        let low = i32::from(a[i] & 0xff) * i32::from(b[i] as i8);
+        let high = i32::from(a[i] >> 8) * i32::from(b[i] >> 8);
+        (low + high).clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16
+    })
 }
 
 /// PSADBW: the sum of absolute differences of each 8 bytes.
@@ -251,8 +259,4 @@ pub fn movmskps(a: [u32; 4]) -> u64 {
 #[inline(always)]
 pub fn movmskpd(a: [u64; 2]) -> u64 {
     a[0] >> 63 | a[1] >> 63 << 1
-}
-
-fn saturate_i16(x: i32) -> i16 {
-    x.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16
 }

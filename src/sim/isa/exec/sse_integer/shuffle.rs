@@ -65,13 +65,12 @@ fn pick(imm: u8, i: usize) -> usize {
 /// PSHUFB: byte `b[i] & 15` of `a`, or 0 where bit 7 of `b[i]` is set.
 #[inline(always)]
 pub fn pshufb(a: [u8; 16], b: [u8; 16]) -> [u8; 16] {
-    from_fn(|i| {
-        if b[i] & 0x80 != 0 {
-            0
-        } else {
-            a[usize::from(b[i] & 15)]
-        }
-    })
+    let mut result = [0; 16];
+    for (lane, index) in result.iter_mut().zip(b) {
+        let keep = !((index as i8 >> 7) as u8);
+        *lane = a[usize::from(index & 15)] & keep;
+    }
+    result
 }
 /// PSHUFB on the 8 bytes of an MMX register: the index has three bits.
 #[inline(always)]
@@ -111,13 +110,13 @@ pub fn shufpd(a: [u64; 2], b: [u64; 2], imm: u8) -> [u64; 2] {
 }
 /// MOVSHDUP: the odd lanes, twice each.
 #[inline(always)]
-pub fn movshdup(b: [u32; 4]) -> [u32; 4] {
-    [b[1], b[1], b[3], b[3]]
+pub fn movshdup(b: [u64; 2]) -> [u64; 2] {
+    b.map(|x| x >> 32 | x >> 32 << 32)
 }
 /// MOVSLDUP: the even lanes, twice each.
 #[inline(always)]
-pub fn movsldup(b: [u32; 4]) -> [u32; 4] {
-    [b[0], b[0], b[2], b[2]]
+pub fn movsldup(b: [u64; 2]) -> [u64; 2] {
+    b.map(|x| x & 0xffff_ffff | x << 32)
 }
 /// MOVDDUP: the low half, twice.
 #[inline(always)]

@@ -1,0 +1,363 @@
+//! The embedded simulator as a backend: artifacts to programs, worlds and snapshots; outcomes to measurements.
+use super::Backend;
+use super::files::{HostFolder, PythonLibrary};
+use crate::artifact::{
+    Artifact, ContentHash, ElfArtifact, GuestFile, Interpreter, PythonArtifact, SnapshotPoints,
+};
+use crate::measurement::{BackendFailure, BackendName, Measurement};
+use crate::sim::guest::profile::Profile;
+use crate::sim::guest::world::World;
+use crate::sim::guest::{self};
+use crate::sim::isa::decode::Features;
+use crate::sim::isa::run::Engine;
+use crate::sim::machine::{Core, Machine};
+use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
+use crate::sim::simulation::{Simulation, Snapshot};
+use crate::sim::uarch::Timing;
+use crate::sim::uarch::atomic::Atomic;
+use crate::sim::uarch::simple::Simple;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How the simulator is used.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The processor.
+    pub machine: Machine,
+    /// Resume Python candidates from snapshots; without, every run starts from the first instruction. Both give the
+    /// same measurements.
+    pub snapshots: bool,
+    /// Seed of everything random in the guest.
+    pub seed: u64,
+    /// Guard against runs that take too long on the host: beyond it, a run is a backend failure.
+    pub wall_clock: Duration,
+    /// Where byte code of the standard library is kept between runs.
+    pub cache: PathBuf,
+    /// Read-only folders of the host that guests see: guest path and host path.
+    pub roots: Vec<(String, PathBuf)>,
+}
+
+/// The simulator.
+#[derive(Debug)]
+pub struct Sim {
+    options: Options,
+    kind: Kind,
+    library: Mutex<Option<(ContentHash, World)>>,
+}
+
+/// One pool a timing model: the code is compiled for each, so that none pays for the choice.
+#[derive(Debug)]
+enum Kind {
+    Atomic(Pool<Atomic>),
+    Simple(Pool<Simple>),
+}
+
+/// What is shared between runs: the fresh core, warm block caches, the interpreter's snapshot.
+#[derive(Debug)]
+struct Pool<T: Timing> {
+    core: T,
+    engines: Mutex<Vec<Engine<T>>>,
+    interpreter: Mutex<Option<(ContentHash, Arc<Snapshot<T>>)>>,
+}
+
+impl<T: Timing> Pool<T> {
+    fn new(core: T) -> Self {
+        Self {
+            core,
+            engines: Mutex::default(),
+            interpreter: Mutex::default(),
+        }
+    }
+
+    fn engine(&self) -> Engine<T> {
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        engines
+            .pop()
+            .unwrap_or_else(|| Engine::new(Features::default()))
+    }
+
+    fn give_back(&self, engine: Engine<T>) {
+        self.engines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(engine);
+    }
+}
+
+impl Sim {
+    /// A simulator of this machine.
+    pub fn new(options: Options) -> Self {
+        let kind = match &options.machine.core {
+            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
+            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
+        };
+        Self {
+            options,
+            kind,
+            library: Mutex::default(),
+        }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Runs an artifact with these arguments on one input.
+    ///
+    /// # Errors
+    /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
+    pub fn run_with_arguments(
+        &self,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure> {
+        let program = self.program(artifact, arguments, stdin)?;
+        let points = match artifact {
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
+            _ => None,
+        };
+        let outcome = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+        };
+        Ok(self.measurement(outcome))
+    }
+
+    fn simulate<T: Timing>(
+        &self,
+        pool: &Pool<T>,
+        program: &Program,
+        points: Option<(ContentHash, SnapshotPoints)>,
+        limits: &Limits,
+    ) -> Outcome {
+        let started = Instant::now();
+        let expired = || started.elapsed() > self.options.wall_clock;
+        let mut simulation = match self.start(pool, program, points, limits, &expired) {
+            Ok(simulation) => simulation,
+            Err(outcome) => return *outcome,
+        };
+        let exit = simulation.run(&expired);
+        let outcome = simulation.outcome(exit);
+        pool.give_back(simulation.into_engine());
+        outcome
+    }
+
+    /// A simulation at its first instruction, or behind what every candidate of the interpreter does alike.
+    fn start<T: Timing>(
+        &self,
+        pool: &Pool<T>,
+        program: &Program,
+        points: Option<(ContentHash, SnapshotPoints)>,
+        limits: &Limits,
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Simulation<T>, Box<Outcome>> {
+        let profile = Profile::x86_64_v2();
+        let fresh = |program: &Program| {
+            let guest = guest::load(program, limits, &profile);
+            Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
+                .map_err(|error| Box::new(load_failure(error.to_string())))
+        };
+        let (Some((interpreter, points)), Some(device)) = (points, &program.device) else {
+            return fresh(program);
+        };
+        let key = ContentHash::of_parts([
+            interpreter.to_string().into_bytes(),
+            format!("{limits:?}").into_bytes(),
+        ]);
+        let mut kept = pool
+            .interpreter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let snapshot = match &*kept {
+            Some((of, snapshot)) if *of == key => Arc::clone(snapshot),
+            _ => {
+                let mut paused = program.clone();
+                paused.device = Some(Device {
+                    pause_at: Some(points.interpreter),
+                    ..device.clone()
+                });
+                let mut simulation = fresh(&paused)?;
+                let exit = simulation.run(expired);
+                if exit != Exit::Paused {
+                    return Err(Box::new(simulation.outcome(exit)));
+                }
+                let snapshot = Arc::new(simulation.snapshot());
+                pool.give_back(simulation.into_engine());
+                *kept = Some((key, Arc::clone(&snapshot)));
+                snapshot
+            }
+        };
+        drop(kept);
+        let mut simulation = Simulation::resume(&snapshot, pool.engine());
+        simulation.resume_with(&device.inputs[points.interpreter..]);
+        Ok(simulation)
+    }
+
+    /// The program, with a world of its own.
+    fn program(
+        &self,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+    ) -> Result<Program, BackendFailure> {
+        let nonce = nonce(artifact, self.options.seed);
+        let device = artifact.device(nonce);
+        let mut program = match artifact {
+            Artifact::Elf(elf) => elf_program(elf)?,
+            Artifact::Python(python) => self.python_program(python)?,
+        };
+        program.arguments.extend_from_slice(arguments);
+        program.stdin = stdin.into();
+        program.device = device;
+        program.seed = self.options.seed;
+        for (guest, host) in &self.options.roots {
+            program
+                .world
+                .add_host_tree(guest, Arc::new(HostFolder::new(host)));
+        }
+        Ok(program)
+    }
+
+    fn python_program(&self, python: &PythonArtifact) -> Result<Program, BackendFailure> {
+        let interpreter = &python.interpreter;
+        let mut world = self.python_world(python)?;
+        let script = format!("/job/{}", python.script_name);
+        world.add_file(&script, Arc::clone(&python.script), false);
+        let mut arguments = vec![interpreter.guest_executable.clone()];
+        arguments.extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
+        arguments.push(script);
+        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, 0)
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value}").into_bytes())
+            .collect();
+        Ok(Program {
+            path: interpreter.guest_executable.clone(),
+            arguments: arguments.into_iter().map(String::into_bytes).collect(),
+            environment,
+            stdin: Arc::from([]),
+            world,
+            device: None,
+            seed: 0,
+        })
+    }
+
+    /// Interpreter, libraries and standard library; made once.
+    fn python_world(&self, python: &PythonArtifact) -> Result<World, BackendFailure> {
+        let interpreter = &python.interpreter;
+        let key = python.fingerprint.content_hash();
+        let mut kept = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, world)) = &*kept
+            && *of == key
+        {
+            return Ok(world.clone());
+        }
+        let mut world = World::new();
+        add_files(&mut world, &interpreter.libraries)?;
+        let library = PythonLibrary::new(Arc::clone(interpreter), &self.options.cache);
+        world.add_host_tree(&interpreter.guest_library, Arc::new(library));
+        *kept = Some((key, world.clone()));
+        Ok(world)
+    }
+
+    fn measurement(&self, outcome: Outcome) -> Measurement {
+        Measurement {
+            backend: BackendName::Sim,
+            machine: self.options.machine.name.clone(),
+            exit: outcome.exit,
+            counters: outcome.counters,
+            regions: outcome.regions,
+            region_cpu_time_ns: Vec::new(),
+            open_region: outcome.open_region,
+            messages: outcome.messages,
+            stdout: outcome.stdout,
+            stderr: outcome.stderr,
+            unanswered_system_calls: outcome.unanswered_system_calls,
+            clock_read: outcome.clock_read,
+        }
+    }
+}
+
+impl Backend for Sim {
+    fn name(&self) -> BackendName {
+        BackendName::Sim
+    }
+
+    fn machine(&self) -> &str {
+        &self.options.machine.name
+    }
+
+    fn run(
+        &self,
+        artifact: &Artifact,
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure> {
+        self.run_with_arguments(artifact, &[], stdin, limits)
+    }
+}
+
+/// The driver's nonce: what an artifact's driver is and the seed decide it, so that runs repeat.
+fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
+    let driver = match artifact {
+        Artifact::Elf(elf) => elf.content_hash,
+        // All candidates of an interpreter share the snapshot that already holds the nonce.
+        Artifact::Python(python) => python.fingerprint.content_hash(),
+    };
+    let hash =
+        ContentHash::of_parts([driver.to_string().into_bytes(), seed.to_le_bytes().to_vec()])
+            .to_string();
+    let mut nonce = [0; 16];
+    nonce.copy_from_slice(&hash.as_bytes()[..16]);
+    nonce
+}
+
+/// Where a program without a name of its own stands in the guest: its host path must not change its counts.
+const PROGRAM_PATH: &str = "/job/program";
+
+fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
+    let mut world = World::new();
+    add_files(&mut world, &elf.libraries)?;
+    world.add_file(PROGRAM_PATH, Arc::clone(&elf.bytes), true);
+    Ok(Program {
+        path: PROGRAM_PATH.to_owned(),
+        arguments: vec![b"program".to_vec()],
+        environment: Vec::new(),
+        stdin: Arc::from([]),
+        world,
+        device: None,
+        seed: 0,
+    })
+}
+
+fn add_files(world: &mut World, files: &[GuestFile]) -> Result<(), BackendFailure> {
+    for file in files {
+        let content = std::fs::read(&file.host).map_err(|error| BackendFailure {
+            what: format!("cannot read `{}`: {error}", file.host.display()),
+            remedy:
+                "the file was there when the toolchain was looked up: run again, or reinstall it"
+                    .to_owned(),
+        })?;
+        world.add_file(&file.guest, content.into(), true);
+    }
+    Ok(())
+}
+
+fn load_failure(reason: String) -> Outcome {
+    Outcome {
+        exit: Exit::LoadFailed { reason },
+        counters: Default::default(),
+        regions: Vec::new(),
+        open_region: false,
+        messages: Vec::new(),
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        unanswered_system_calls: Vec::new(),
+        clock_read: false,
+    }
+}

@@ -1,0 +1,211 @@
+//! The command line, exactly as typed; nothing is read or looked up here.
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Compares programs by exact instruction and cycle counts in a deterministic simulation of an x86-64 processor.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tickmark",
+    version,
+    help_expected = true,
+    disable_help_subcommand = true
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run one program and report its counters.
+    Run(RunArgs),
+    /// Evaluate models' samples on a data set: verdicts, pass@k, normalised runtime.
+    Evaluate(EvaluateArgs),
+    /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
+    Demo(DemoArgs),
+    /// Say what this host has, what is missing and how to get it.
+    Doctor(DoctorArgs),
+    /// List the machine models, or print one with every effective value.
+    Machines(MachinesArgs),
+}
+
+/// Which processor is simulated.
+#[derive(Clone, Debug, Args)]
+pub(super) struct MachineArgs {
+    /// Machine model: a name from `tickmark machines`, or a TOML file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "simple")]
+    pub(super) machine: String,
+    /// Override one key of the machine model, such as `l2.ways=8`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) overrides: Vec<String>,
+}
+
+/// Where programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BackendChoice {
+    /// The embedded simulator.
+    Sim,
+    /// The host processor, in a sandboxed child: CPU time and memory instead of counts.
+    Native,
+}
+
+/// What a program may use.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct LimitArgs {
+    /// Instructions that a run may retire; more is the verdict "instruction limit".
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000_000)]
+    pub(super) max_instructions: u64,
+    /// Live memory of a run in MiB; more is the verdict "memory limit".
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub(super) max_memory: u64,
+    /// Stack of a run in MiB; more is the verdict "stack overflow".
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    pub(super) max_stack: u64,
+    /// Standard output, and standard error, of a run in MiB; more is the verdict "output limit".
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub(super) max_output: u64,
+    /// Wall-clock guard of a run in seconds; beyond it the run is a failure of the infrastructure, not of the program.
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    pub(super) max_wall: u64,
+}
+
+/// `tickmark run`.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    /// Where the program runs.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
+    pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Print one JSON object instead of the program's output and a summary.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Show the guest a folder of this host, read-only, under this absolute guest path; may be repeated.
+    #[arg(long = "root", value_name = "GUEST=HOST")]
+    pub(super) roots: Vec<String>,
+    /// Seed of everything that is random in the guest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+    /// The program (an ELF executable, or `python3`) and its arguments; standard input is passed on.
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(super) command: Vec<std::ffi::OsString>,
+}
+
+/// How candidates are built and run.
+#[derive(Clone, Debug, Args)]
+pub(super) struct CandidateArgs {
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    /// Where candidates run.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
+    pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
+    #[arg(long)]
+    pub(super) no_snapshot: bool,
+    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
+    #[arg(long, value_name = "LEVEL", default_value = "O2")]
+    pub(super) optimisation: String,
+    /// Link C++ candidates dynamically, as position-independent executables.
+    #[arg(long)]
+    pub(super) dynamic: bool,
+    /// Instruction set of C++ candidates, as after `-march=`.
+    #[arg(long, value_name = "ISA", default_value = "x86-64")]
+    pub(super) isa: String,
+    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) compiler: Option<PathBuf>,
+    /// Python interpreter, as a path or a name in PATH; without, python3.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) python: Option<PathBuf>,
+    /// CPU time that a native run may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) max_cpu: u64,
+    /// Memory that the compiler may use, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub(super) compile_memory: u64,
+    /// CPU time that the compiler may use, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(super) compile_cpu: u64,
+    /// Worker threads; without, one a processor. The results are the same.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) threads: Option<usize>,
+    /// Seed of everything that is random in the guest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+    /// The k of pass@k, separated by commas.
+    #[arg(long, value_name = "K,K", value_delimiter = ',', default_value = "1")]
+    pub(super) k: Vec<usize>,
+    /// Folder for the results (`results.jsonl`); an interrupted evaluation with the same folder goes on.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Print the rows as JSON lines instead of the table.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark evaluate`.
+#[derive(Debug, Args)]
+pub(super) struct EvaluateArgs {
+    /// Form of the data set: humaneval, humaneval-x or stdio.
+    #[arg(long, value_name = "FORM")]
+    pub(super) dataset: String,
+    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
+    pub(super) problems: PathBuf,
+    /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
+    /// data set's own solutions. May be repeated.
+    #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
+    pub(super) samples: Vec<String>,
+    /// Language of the candidates of stdio problems: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    #[command(flatten)]
+    pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    #[command(flatten)]
+    pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark doctor`.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `tickmark machines`.
+#[derive(Debug, Args)]
+pub(super) struct MachinesArgs {
+    /// A machine to print, with every value and where it comes from.
+    pub(super) name: Option<String>,
+    /// Override one key of the machine model; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) overrides: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// The folder for what is kept between runs.
+pub(super) fn cache_folder() -> PathBuf {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
+    variable("TICKMARK_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("tickmark")))
+        .or_else(|| variable("HOME").map(|p| p.join(".cache/tickmark")))
+        .unwrap_or_else(|| std::env::temp_dir().join("tickmark-cache"))
+}

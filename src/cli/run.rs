@@ -1,0 +1,288 @@
+//! `tickmark run`: one program, its output and its counters.
+use super::args::{BackendChoice, LimitArgs, RunArgs, cache_folder};
+use super::error::CliError;
+use super::{Status, machines, print_data};
+use crate::artifact::{Artifact, Toolchain, ToolchainOptions, existing};
+use crate::backend::sim::{Options, Sim};
+use crate::measurement::Measurement;
+use crate::sim::outcome::{Exit, Limits};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Version of the JSON object that `run --json` prints; docs/formats.md describes it.
+const SCHEMA_VERSION: u32 = 1;
+
+impl LimitArgs {
+    pub(super) fn limits(&self) -> Result<Limits, CliError> {
+        let bytes = |mib: u64, name: &str| {
+            mib.checked_mul(1 << 20)
+                .filter(|&b| b > 0 && b <= 1 << 45)
+                .ok_or_else(|| {
+                    CliError::usage(
+                        format!("`--{name} {mib}` is out of range"),
+                        "give a number of MiB from 1 to 33554432",
+                    )
+                })
+        };
+        Ok(Limits {
+            instructions: self.max_instructions,
+            memory_bytes: bytes(self.max_memory, "max-memory")?,
+            stack_bytes: bytes(self.max_stack, "max-stack")?,
+            output_bytes: bytes(self.max_output, "max-output")?,
+        })
+    }
+}
+
+pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
+    let machine = machines::resolve(&args.machine)?;
+    let limits = args.limits.limits()?;
+    let mut roots = Vec::new();
+    for text in &args.roots {
+        roots.push(parse_root(text)?);
+    }
+    let (program, arguments) = args.command.split_first().expect("clap demands a program");
+    let (artifact, skip) = artifact_of(program, arguments)?;
+    let arguments: Vec<Vec<u8>> = arguments[skip..]
+        .iter()
+        .cloned()
+        .map(OsString::into_vec)
+        .collect();
+    let stdin = read_stdin()?;
+    let measurement = match args.backend {
+        BackendChoice::Sim => Sim::new(Options {
+            machine: machine.clone(),
+            snapshots: false,
+            seed: args.seed,
+            wall_clock: Duration::from_secs(args.limits.max_wall),
+            cache: cache_folder(),
+            roots,
+        })
+        .run_with_arguments(&artifact, &arguments, &stdin, &limits)?,
+        BackendChoice::Native => {
+            return Err(CliError::usage("the native backend is not connected", ""));
+        }
+    };
+    if args.json {
+        let object = to_json(&measurement, &artifact, program, &machine);
+        print_data(&format!("{object}\n"));
+    } else {
+        relay(&measurement);
+        summarise(&measurement);
+    }
+    Ok(match measurement.exit {
+        Exit::Exited { code: 0 } => Status::Success,
+        Exit::WallClock => Status::Failure,
+        Exit::LoadFailed { .. } => Status::Usage,
+        _ => Status::Negative,
+    })
+}
+
+fn parse_root(text: &str) -> Result<(String, PathBuf), CliError> {
+    match text.split_once('=') {
+        Some((guest, host)) if guest.starts_with('/') && Path::new(host).is_dir() => {
+            Ok((guest.to_owned(), PathBuf::from(host)))
+        }
+        _ => Err(CliError::usage(
+            format!("`--root {text}` is not a guest path and a folder of this host"),
+            "write it as /GUEST/PATH=HOST/FOLDER",
+        )),
+    }
+}
+
+fn read_stdin() -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        stdin.read_to_end(&mut bytes).map_err(|error| {
+            CliError::usage(
+                format!("cannot read standard input: {error}"),
+                "give it with `< FILE` or `< /dev/null`",
+            )
+        })?;
+    }
+    Ok(bytes)
+}
+
+/// The artifact, and how many of the arguments it has taken in.
+fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, usize), CliError> {
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
+    if name.starts_with("python") {
+        let Some(script) = arguments
+            .first()
+            .filter(|a| !a.to_string_lossy().starts_with('-'))
+        else {
+            return Err(CliError::usage(
+                "`run -- python3` needs a script as its first argument",
+                "the interpreter's options are fixed, so that runs repeat: `tickmark run -- python3 SCRIPT ARGUMENTS`",
+            ));
+        };
+        let source = read_file(Path::new(script))?;
+        let source = String::from_utf8(source).map_err(|_| {
+            CliError::usage(
+                format!("`{}` is not UTF-8", script.to_string_lossy()),
+                "Python sources are UTF-8 here",
+            )
+        })?;
+        let candidate = crate::candidate::Candidate::PythonProgram { source };
+        let toolchain = Toolchain::new(ToolchainOptions {
+            python: (!name.starts_with("python3") || program.to_string_lossy().contains('/'))
+                .then(|| program.into()),
+            ..ToolchainOptions::default()
+        });
+        let artifact = crate::artifact::build(&candidate, &toolchain, &Default::default())
+            .map_err(|failure| CliError {
+                message: failure.to_string(),
+                hint: String::new(),
+                status: Status::Failure,
+            })?;
+        return Ok((artifact, 1));
+    }
+    let path = find_program(program)?;
+    let bytes: Arc<[u8]> = read_file(&path)?.into();
+    Ok((Artifact::Elf(existing(bytes)?), 0))
+}
+
+fn find_program(program: &OsString) -> Result<PathBuf, CliError> {
+    let direct = PathBuf::from(program);
+    if direct.components().count() > 1 || direct.is_file() {
+        return Ok(direct);
+    }
+    std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>())
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            CliError::usage(
+                format!("there is no program `{}`", program.to_string_lossy()),
+                "give the path of an executable, or a name that is in PATH",
+            )
+        })
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(path).map_err(|error| {
+        CliError::usage(
+            format!("cannot read `{}`: {error}", path.display()),
+            "check the path and its permissions",
+        )
+    })
+}
+
+fn relay(measurement: &Measurement) {
+    let _ = std::io::stdout().write_all(&measurement.stdout);
+    let _ = std::io::stdout().flush();
+    let _ = std::io::stderr().write_all(&measurement.stderr);
+}
+
+fn summarise(measurement: &Measurement) {
+    let counters = &measurement.counters;
+    eprintln!("{}", describe(&measurement.exit));
+    eprintln!("machine            {}", measurement.machine);
+    let mut line = |name: &str, value: String| eprintln!("{name:<18} {value}");
+    line("instructions", counters.instructions.to_string());
+    line("micro_ops", counters.micro_ops.to_string());
+    if let Some(cycles) = counters.cycles {
+        line("cycles", cycles.to_string());
+    }
+    if let Some(time) = counters.simulated_time_ps {
+        line("simulated_time_ps", time.to_string());
+    }
+    line("system_calls", counters.system_calls.to_string());
+    line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
+    for (name, value) in &counters.parts {
+        line(name, value.to_string());
+    }
+    if !measurement.unanswered_system_calls.is_empty() {
+        line("unanswered", measurement.unanswered_system_calls.join(" "));
+    }
+    if measurement.clock_read {
+        eprintln!("note: the program read a clock, which shows simulated time");
+    }
+}
+
+/// One line on how a program ended.
+pub(super) fn describe(exit: &Exit) -> String {
+    let place = |rip: &u64, function: &Option<String>| match function {
+        Some(function) => format!("at {rip:#x} in {function}"),
+        None => format!("at {rip:#x}"),
+    };
+    match exit {
+        Exit::Exited { code } => format!("exited with {code}"),
+        Exit::Signaled {
+            signal,
+            rip,
+            address,
+            function,
+        } => {
+            let address = address
+                .map(|a| format!(", accessing {a:#x}"))
+                .unwrap_or_default();
+            format!(
+                "killed by signal {signal} {}{address}",
+                place(rip, function)
+            )
+        }
+        Exit::StackOverflow { rip, function } => format!("stack overflow {}", place(rip, function)),
+        Exit::MemoryLimit => "memory limit reached".to_owned(),
+        Exit::OutputLimit => "output limit reached".to_owned(),
+        Exit::InstructionLimit => "instruction limit reached".to_owned(),
+        Exit::TimeLimit => "time limit reached".to_owned(),
+        Exit::UnsupportedInstruction {
+            mnemonic,
+            rip,
+            function,
+        } => {
+            format!(
+                "unsupported instruction {mnemonic} {}",
+                place(rip, function)
+            )
+        }
+        Exit::UnsupportedSyscall { name } => format!("unsupported: {name}"),
+        Exit::ForgedMarker => "the program wrote markers that are not its driver's".to_owned(),
+        Exit::Paused => "paused".to_owned(),
+        Exit::LoadFailed { reason } => format!("cannot be loaded: {reason}"),
+        Exit::WallClock => "wall-clock guard reached: a failure of the infrastructure".to_owned(),
+    }
+}
+
+fn to_json(
+    measurement: &Measurement,
+    artifact: &Artifact,
+    program: &OsString,
+    machine: &crate::sim::machine::Machine,
+) -> Value {
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "program": name,
+        "backend": measurement.backend,
+        "machine": measurement.machine,
+        "verdict": if measurement.exit == (Exit::Exited { code: 0 }) { "ok" } else { "not_ok" },
+        "exit": measurement.exit,
+        "counters": measurement.counters,
+        "region": measurement.regions,
+        "stdout": String::from_utf8_lossy(&measurement.stdout),
+        "stderr": String::from_utf8_lossy(&measurement.stderr),
+        "unanswered_system_calls": measurement.unanswered_system_calls,
+        "clock_read": measurement.clock_read,
+        "provenance": {
+            "tickmark": env!("CARGO_PKG_VERSION"),
+            "artifact": artifact.content_hash().to_string(),
+            "toolchain": artifact.fingerprint().as_ref(),
+            "machine": machine.effective(),
+            "machine_hash": machine.hash(),
+        },
+    })
+}

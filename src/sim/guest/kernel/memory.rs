@@ -1,0 +1,482 @@
+//! brk, mmap and their relatives.
+use super::super::elf::MINIMUM_ADDRESS;
+use super::abi::*;
+use super::descriptor::{CharacterDevice, Object};
+use super::filesystem::Content;
+use super::user::{check_range, give};
+use super::{Answer, Kernel, Stop, unsupported};
+use crate::sim::memory::{Backing, Memory, PAGE_SIZE, Protection, Purpose, USER_END};
+use std::sync::Arc;
+
+/// Most mappings of a process, as `/proc/sys/vm/max_map_count` says.
+const MAX_MAPPINGS: usize = 65530;
+/// Mappings that fit below 2 GiB go below this address.
+const LOW_TOP: u64 = 0x8000_0000;
+/// The largest answer that one `mincore` computes at a time, bytes.
+const MINCORE_CHUNK: u64 = 4096;
+
+/// A length in whole pages, if the address space could hold it.
+fn whole_pages(len: u64) -> Option<u64> {
+    len.checked_next_multiple_of(PAGE_SIZE)
+        .filter(|&l| l <= USER_END)
+}
+
+impl Kernel {
+    /// Linux refuses at once what could never fit in the machine, and grants the rest in the hope that it stays
+    /// untouched (`overcommit_memory` 0). The machine has as much memory as the job's limit.
+    fn overcommits(&self, mem: &Memory, len: u64) -> bool {
+        len > mem.limit_bytes()
+    }
+
+    pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> Answer {
+        let heap = self.layout.heap_start;
+        let now = self.layout.heap_end;
+        let Some(end) = wanted
+            .checked_next_multiple_of(PAGE_SIZE)
+            .filter(|&e| wanted >= heap && e <= USER_END)
+        else {
+            return Ok(now);
+        };
+        let mapped_end = now.next_multiple_of(PAGE_SIZE);
+        if end < mapped_end {
+            // Whole pages go and come back zeroed; the bytes in the page that stays are kept.
+            mem.unmap(end, mapped_end - end);
+        } else if end > mapped_end {
+            let more = end - mapped_end;
+            if self.overcommits(mem, end - heap)
+                || !mem.is_free(mapped_end, more)
+                || mem.region_count() >= MAX_MAPPINGS
+            {
+                return Ok(now);
+            }
+            mem.map(
+                mapped_end,
+                more,
+                Protection::READ_WRITE,
+                Backing::Anonymous,
+                Purpose::Heap,
+            );
+        }
+        self.layout.heap_end = wanted;
+        Ok(wanted)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of the system call"
+    )]
+    pub(super) fn mmap(
+        &mut self,
+        mem: &mut Memory,
+        addr: u64,
+        len: u64,
+        prot: u64,
+        flags: u64,
+        fd: i32,
+        offset: u64,
+    ) -> Answer {
+        if !offset.is_multiple_of(PAGE_SIZE) {
+            return Err(EINVAL.into());
+        }
+        let anonymous = flags & MAP_ANONYMOUS != 0;
+        if !anonymous {
+            self.descriptors.get(fd)?;
+        }
+        if len == 0 {
+            return Err(EINVAL.into());
+        }
+        let len = whole_pages(len).ok_or(ENOMEM)?;
+        if offset
+            .checked_add(len)
+            .is_none_or(|end| end > i64::MAX as u64)
+        {
+            return Err(EOVERFLOW.into());
+        }
+        let kind = flags & MAP_TYPE;
+        if !matches!(kind, MAP_SHARED | MAP_PRIVATE | MAP_SHARED_VALIDATE) {
+            return Err(EINVAL.into());
+        }
+        if flags & MAP_HUGETLB != 0 {
+            // No huge pages are reserved.
+            return Err(ENOMEM.into());
+        }
+        let start = self.place(mem, addr, len, flags)?;
+        if mem.region_count() >= MAX_MAPPINGS {
+            return Err(ENOMEM.into());
+        }
+        let protection = Protection::from_linux(prot);
+        if anonymous {
+            let accountable = kind != MAP_PRIVATE || prot & PROT_WRITE != 0;
+            if accountable && flags & MAP_NORESERVE == 0 && self.overcommits(mem, len) {
+                return Err(ENOMEM.into());
+            }
+            // With one process, shared anonymous memory is memory.
+            mem.map(
+                start,
+                len,
+                protection,
+                Backing::Anonymous,
+                Purpose::Anonymous,
+            );
+            return Ok(start);
+        }
+        self.map_file(mem, fd, start, len, protection, kind != MAP_PRIVATE, offset)
+    }
+
+    /// Chooses the address of a new mapping.
+    fn place(&self, mem: &Memory, addr: u64, len: u64, flags: u64) -> Result<u64, Stop> {
+        if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) != 0 {
+            if !addr.is_multiple_of(PAGE_SIZE) {
+                return Err(EINVAL.into());
+            }
+            if addr.checked_add(len).is_none_or(|end| end > USER_END) {
+                return Err(ENOMEM.into());
+            }
+            if addr < MINIMUM_ADDRESS {
+                return Err(EPERM.into());
+            }
+            if flags & MAP_FIXED_NOREPLACE != 0 && !mem.is_free(addr, len) {
+                return Err(EEXIST.into());
+            }
+            return Ok(addr);
+        }
+        let hint = addr & !(PAGE_SIZE - 1);
+        let ceiling = if flags & MAP_32BIT != 0 {
+            LOW_TOP
+        } else {
+            self.layout.mmap_top
+        };
+        if hint >= MINIMUM_ADDRESS
+            && hint.checked_add(len).is_some_and(|end| end <= ceiling)
+            && mem.is_free(hint, len)
+        {
+            return Ok(hint);
+        }
+        Ok(mem.find_free(len, MINIMUM_ADDRESS, ceiling).ok_or(ENOMEM)?)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what mmap knows of a file mapping"
+    )]
+    fn map_file(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        start: u64,
+        len: u64,
+        protection: Protection,
+        shared: bool,
+        offset: u64,
+    ) -> Answer {
+        let open = self.descriptors.get(fd)?;
+        if !open.readable() {
+            return Err(if open.status & O_PATH != 0 {
+                EBADF
+            } else {
+                EACCES
+            }
+            .into());
+        }
+        if shared && protection.contains(Protection::WRITE) && !open.writable() {
+            return Err(EACCES.into());
+        }
+        let id = match open.object {
+            Object::File(id) => id,
+            Object::Character(CharacterDevice::Zero) => {
+                mem.map(
+                    start,
+                    len,
+                    protection,
+                    Backing::Anonymous,
+                    Purpose::Anonymous,
+                );
+                return Ok(start);
+            }
+            Object::Text(_) => return Err(EIO.into()),
+            _ => return Err(ENODEV.into()),
+        };
+        if shared && open.writable() {
+            // A private copy would lose what the guest writes through it.
+            return Err(unsupported(
+                "mmap: a shared mapping of a file that is open for writing",
+            ));
+        }
+        let name: Arc<str> = open.path.as_deref().unwrap_or("/memfd").into();
+        match self.files.file(id)?.content.clone() {
+            Content::Shared(content) => {
+                mem.map(
+                    start,
+                    len,
+                    protection,
+                    Backing::File { content, offset },
+                    Purpose::File(name),
+                );
+            }
+            Content::Owned(content) => {
+                // What the guest has written may change under the mapping, and each version would be kept alive by it:
+                // the bytes are copied now, into pages that count.
+                mem.map(
+                    start,
+                    len,
+                    Protection::READ_WRITE,
+                    Backing::Anonymous,
+                    Purpose::File(name),
+                );
+                let from = content.len().min(offset as usize);
+                let to = content.len().min((offset + len) as usize);
+                mem.copy_in(start, &content[from..to])?;
+                let end = start + ((to - from) as u64).next_multiple_of(PAGE_SIZE);
+                if end < start + len {
+                    // Linux sends SIGBUS beyond the end of the file.
+                    let backing = Backing::File {
+                        content: Arc::from([]),
+                        offset: 0,
+                    };
+                    mem.map(
+                        end,
+                        start + len - end,
+                        protection,
+                        backing,
+                        Purpose::Anonymous,
+                    );
+                }
+                mem.protect(start, len, protection);
+            }
+        }
+        Ok(start)
+    }
+
+    pub(super) fn munmap(&mut self, mem: &mut Memory, addr: u64, len: u64) -> Answer {
+        if !addr.is_multiple_of(PAGE_SIZE) || len == 0 {
+            return Err(EINVAL.into());
+        }
+        let len = whole_pages(len).ok_or(EINVAL)?;
+        if addr.checked_add(len).is_none_or(|end| end > USER_END) {
+            return Err(EINVAL.into());
+        }
+        if mem.region_count() >= MAX_MAPPINGS
+            && mem
+                .region_at(addr)
+                .is_some_and(|(s, r)| s < addr && r.end > addr + len)
+        {
+            return Err(ENOMEM.into());
+        }
+        mem.unmap(addr, len);
+        Ok(0)
+    }
+
+    pub(super) fn mprotect(&mut self, mem: &mut Memory, addr: u64, len: u64, prot: u64) -> Answer {
+        if prot & !(PROT_ALL | PROT_GROWSDOWN | PROT_GROWSUP) != 0
+            || prot & PROT_GROWSDOWN != 0 && prot & PROT_GROWSUP != 0
+            || !addr.is_multiple_of(PAGE_SIZE)
+        {
+            return Err(EINVAL.into());
+        }
+        if len == 0 {
+            return Ok(0);
+        }
+        let len = len.checked_next_multiple_of(PAGE_SIZE).ok_or(ENOMEM)?;
+        if addr.checked_add(len).is_none_or(|end| end > USER_END)
+            || mem.region_count() >= MAX_MAPPINGS
+        {
+            return Err(ENOMEM.into());
+        }
+        if prot & (PROT_GROWSDOWN | PROT_GROWSUP) != 0 {
+            return self.protect_stack(mem, addr, len, prot);
+        }
+        if mem.protect(addr, len, Protection::from_linux(prot)) {
+            Ok(0)
+        } else {
+            Err(ENOMEM.into())
+        }
+    }
+
+    /// `PROT_GROWSDOWN` reaches down to the start of the stack: the dynamic linker makes stacks executable that way.
+    fn protect_stack(&mut self, mem: &mut Memory, addr: u64, len: u64, prot: u64) -> Answer {
+        let (start, region) = mem.region_at(addr).ok_or(ENOMEM)?;
+        if prot & PROT_GROWSUP != 0 || region.purpose != Purpose::Stack {
+            return Err(EINVAL.into());
+        }
+        let all = addr + len - start;
+        if mem.protect(start, all, Protection::from_linux(prot)) {
+            Ok(0)
+        } else {
+            Err(ENOMEM.into())
+        }
+    }
+
+    pub(super) fn mremap(
+        &mut self,
+        mem: &mut Memory,
+        addr: u64,
+        old: u64,
+        new: u64,
+        flags: u64,
+        target: u64,
+    ) -> Answer {
+        if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) != 0
+            || flags & MREMAP_FIXED != 0 && flags & MREMAP_MAYMOVE == 0
+            || !addr.is_multiple_of(PAGE_SIZE)
+            || new == 0
+        {
+            return Err(EINVAL.into());
+        }
+        if flags & MREMAP_DONTUNMAP != 0 {
+            return Err(unsupported("mremap: MREMAP_DONTUNMAP"));
+        }
+        let (old, new) = (
+            whole_pages(old).ok_or(EINVAL)?,
+            whole_pages(new).ok_or(EINVAL)?,
+        );
+        let (start, region) = mem.region_at(addr).ok_or(EFAULT)?;
+        let region = region.clone();
+        if old == 0 {
+            // A second mapping of the same pages; private memory cannot have one.
+            return Err(EINVAL.into());
+        }
+        if flags & MREMAP_FIXED != 0 {
+            let overlaps = target < addr.saturating_add(old) && addr < target.saturating_add(new);
+            if !target.is_multiple_of(PAGE_SIZE)
+                || target.checked_add(new).is_none_or(|e| e > USER_END)
+                || overlaps
+            {
+                return Err(EINVAL.into());
+            }
+            if target < MINIMUM_ADDRESS {
+                return Err(EPERM.into());
+            }
+        } else if new <= old {
+            if new < old {
+                mem.unmap(addr + new, old - new);
+            }
+            return Ok(addr);
+        }
+        if addr + old > region.end {
+            return Err(EFAULT.into());
+        }
+        if new > old && self.overcommits(mem, new) {
+            return Err(ENOMEM.into());
+        }
+        let backing = |from: u64| match &region.backing {
+            Backing::Anonymous => Backing::Anonymous,
+            Backing::File { content, offset } => Backing::File {
+                content: Arc::clone(content),
+                offset: offset + (from - start),
+            },
+        };
+        if flags & MREMAP_FIXED == 0
+            && addr + old == region.end
+            && mem.is_free(addr + old, new - old)
+        {
+            let more = addr + old;
+            mem.map(
+                more,
+                new - old,
+                region.protection,
+                backing(more),
+                region.purpose.clone(),
+            );
+            return Ok(addr);
+        }
+        if flags & MREMAP_MAYMOVE == 0 || mem.region_count() >= MAX_MAPPINGS {
+            return Err(ENOMEM.into());
+        }
+        let to = if flags & MREMAP_FIXED != 0 {
+            target
+        } else {
+            mem.find_free(new, MINIMUM_ADDRESS, self.layout.mmap_top)
+                .ok_or(ENOMEM)?
+        };
+        let purpose = if region.purpose == Purpose::Heap {
+            Purpose::Anonymous
+        } else {
+            region.purpose.clone()
+        };
+        mem.map(to, new, region.protection, backing(addr), purpose);
+        mem.move_pages(addr, to, old.min(new));
+        mem.unmap(addr, old);
+        Ok(to)
+    }
+
+    pub(super) fn madvise(&mut self, mem: &mut Memory, addr: u64, len: u64, advice: u32) -> Answer {
+        if !addr.is_multiple_of(PAGE_SIZE) {
+            return Err(EINVAL.into());
+        }
+        // NORMAL to DONTNEED, FREE, DONTFORK, DOFORK, (UN)MERGEABLE, (NO)HUGEPAGE, DO(NT)DUMP, WIPEONFORK, KEEPONFORK,
+        // COLD, PAGEOUT, POPULATE_READ, POPULATE_WRITE.
+        if !matches!(advice, 0..=4 | 8 | 10..=23) {
+            return Err(EINVAL.into());
+        }
+        let len = len.checked_next_multiple_of(PAGE_SIZE).ok_or(EINVAL)?;
+        let end = addr.checked_add(len).ok_or(EINVAL)?;
+        if len == 0 {
+            return Ok(0);
+        }
+        let mut whole = true;
+        let mut at = addr;
+        while at < end {
+            let next = match mem.region_at(at) {
+                Some((_, region)) => region.end.min(end),
+                None => {
+                    whole = false;
+                    match mem.regions().map(|(s, _)| s).find(|&s| s > at) {
+                        Some(s) if s < end => s,
+                        _ => break,
+                    }
+                }
+            };
+            // MADV_FREE may drop pages at any time; here it does so at once.
+            if matches!(advice, 4 | 8) && mem.region_at(at).is_some() {
+                mem.discard(at, next - at);
+            }
+            at = next;
+        }
+        if whole { Ok(0) } else { Err(ENOMEM.into()) }
+    }
+
+    pub(super) fn msync(&mut self, mem: &Memory, addr: u64, len: u64, flags: u32) -> Answer {
+        const MS_ASYNC: u32 = 1;
+        const MS_SYNC: u32 = 4;
+        if flags & !7 != 0
+            || flags & MS_ASYNC != 0 && flags & MS_SYNC != 0
+            || !addr.is_multiple_of(PAGE_SIZE)
+        {
+            return Err(EINVAL.into());
+        }
+        self.mlock(mem, addr, len)
+    }
+
+    /// Succeeds where everything is mapped.
+    pub(super) fn mlock(&mut self, mem: &Memory, addr: u64, len: u64) -> Answer {
+        let start = addr & !(PAGE_SIZE - 1);
+        let end = addr
+            .checked_add(len)
+            .and_then(|e| e.checked_next_multiple_of(PAGE_SIZE))
+            .ok_or(ENOMEM)?;
+        let mut at = start;
+        while at < end {
+            at = mem.region_at(at).ok_or(ENOMEM)?.1.end;
+        }
+        Ok(0)
+    }
+
+    pub(super) fn mincore(&mut self, mem: &mut Memory, addr: u64, len: u64, vector: u64) -> Answer {
+        if !addr.is_multiple_of(PAGE_SIZE) {
+            return Err(EINVAL.into());
+        }
+        check_range(addr, len).map_err(|_| ENOMEM)?;
+        let pages = len.div_ceil(PAGE_SIZE);
+        check_range(vector, pages)?;
+        self.mlock(mem, addr, len)?;
+        // Every mapped page is called resident: what has not been touched is zero or file bytes, one access away.
+        let ones = vec![1; pages.min(MINCORE_CHUNK) as usize];
+        let mut done = 0;
+        while done < pages {
+            let n = (pages - done).min(MINCORE_CHUNK);
+            give(mem, vector + done, &ones[..n as usize])?;
+            done += n;
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,538 @@
+//! The kernel that the guest sees: system calls by number, and what becomes of faults.
+//!
+//! | file | calls |
+//! |---|---|
+//! | `transfer` | read, write and relatives, lseek, copies between files |
+//! | `path` | open, directories, links, names, permissions, working directory |
+//! | `status` | stat and relatives, statfs, access, times |
+//! | `handle` | close, dup, fcntl, ioctl, pipe, eventfd |
+//! | `wait` | poll, select, epoll, futex, sleeping |
+//! | `memory` | brk, mmap and relatives |
+//! | `clock` | clocks |
+//! | `identity` | who and where the process is: ids, limits, uname, scheduling, resource use |
+//! | `signal` | dispositions, kill, and faults |
+//!
+//! `filesystem` keeps the files, `synthetic` makes those of `/dev` and `/proc`, `descriptor` keeps what is open, `user`
+//! moves bytes to and from the guest, `names` has the names of all calls.
+//!
+//! Calls that Linux has and that are not answered here get ENOSYS and are listed once in `unanswered`. Some get ENOSYS
+//! or EPERM by decision, because programs then take another way that works; the table below marks them. What cannot be
+//! answered truthfully ends the run as [`Exit::UnsupportedSyscall`].
+mod clock;
+mod descriptor;
+mod entropy;
+mod filesystem;
+mod handle;
+mod identity;
+mod memory;
+mod names;
+mod path;
+mod signal;
+mod status;
+mod synthetic;
+mod transfer;
+mod user;
+mod wait;
+
+pub(super) use super::abi;
+use super::profile::Profile;
+use super::world::World;
+use crate::sim::isa::state::{Cpu, RAX, RCX, RDI, RDX, RSI};
+use crate::sim::memory::{Fault, Memory};
+use crate::sim::outcome::{Device, Exit, Limits, Program};
+use abi::*;
+use descriptor::{Descriptors, Object, Open};
+pub(super) use entropy::Entropy;
+use filesystem::FileSystem;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Registers of arguments that have no name of their own elsewhere.
+const R8: u8 = 8;
+const R9: u8 = 9;
+const R10: u8 = 10;
+const R11: u8 = 11;
+/// Bytes of the SYSCALL instruction.
+const SYSCALL_SIZE: u64 = 2;
+/// Below the stack's limit, this many bytes count as its guard: a fault there is a stack overflow.
+pub(super) const STACK_GUARD: u64 = 1 << 20;
+
+/// Simulated time at a system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Cycles since the start; retired instructions on machines that only count.
+    pub cycles_or_instructions: u64,
+    /// Nanoseconds that the processor has run.
+    pub nanoseconds: u64,
+}
+
+/// A region marker of the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// The region begins behind this system call.
+    Begin,
+    /// The region has ended before this system call.
+    End,
+}
+
+/// What the run loop does after a system call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// The guest has ended.
+    Exit(Exit),
+    /// A region marker; the call is answered, go on behind it.
+    Mark(MarkKind),
+    /// The driver asks for the input at which the job pauses. RIP is back at the SYSCALL instruction, nothing else has
+    /// changed: the call has not been counted and its instruction has not retired.
+    Pause,
+}
+
+/// How a system call ends that has no plain result.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Errno(Errno),
+    Exit(Exit),
+    Mark(MarkKind, u64),
+    Pause,
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::MemoryLimit => Self::Exit(Exit::MemoryLimit),
+            _ => Self::Errno(EFAULT),
+        }
+    }
+}
+
+/// What a system call answers.
+pub(super) type Answer = Result<u64, Stop>;
+
+/// Ends the run: `name` cannot be answered truthfully.
+pub(super) fn unsupported(name: impl Into<String>) -> Stop {
+    Stop::Exit(Exit::UnsupportedSyscall { name: name.into() })
+}
+
+/// Where things lie in the address space of this process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// First address of the heap, and its present end.
+    pub(super) heap_start: u64,
+    pub(super) heap_end: u64,
+    /// Mappings go below this address.
+    pub(super) mmap_top: u64,
+    /// Lowest address of the stack, and the first beyond it.
+    pub(super) stack_bottom: u64,
+    pub(super) stack_top: u64,
+    /// RSP at the first instruction.
+    pub(super) stack_pointer: u64,
+}
+
+/// What the process was started with, for `/proc/self`.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) executable: String,
+    pub(super) arguments: Arc<[u8]>,
+    pub(super) environment: Arc<[u8]>,
+    pub(super) auxv: Arc<[u8]>,
+}
+
+/// The kernel's side of one process. A clone is a snapshot.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Bytes written to standard output.
+    pub stdout: Vec<u8>,
+    /// Bytes written to standard error.
+    pub stderr: Vec<u8>,
+    /// Kind and text of the driver's messages other than markers, in order.
+    pub messages: Vec<(u8, Vec<u8>)>,
+    /// Calls that were answered ENOSYS because nobody has decided an answer, each once, in the order of the first.
+    pub unanswered: Vec<String>,
+    /// The guest read a clock.
+    pub clock_read: bool,
+    /// System calls so far.
+    pub system_calls: u64,
+    limits: Limits,
+    profile: Profile,
+    layout: Layout,
+    start: Start,
+    files: FileSystem,
+    descriptors: Descriptors,
+    entropy: Entropy,
+    stdin: Arc<[u8]>,
+    stdin_position: u64,
+    device: Option<Device>,
+    next_input: usize,
+    message_bytes: u64,
+    now: Now,
+    /// Address behind the SYSCALL instruction of the present call, for the report of a signal.
+    rip: u64,
+    /// Nanoseconds slept: the processor did nothing in them.
+    slept_ns: u64,
+    signals: signal::Signals,
+    identity: identity::Identity,
+}
+
+impl Kernel {
+    /// The kernel of a program that has been mapped.
+    pub(super) fn new(
+        program: &Program,
+        limits: &Limits,
+        profile: &Profile,
+        layout: Layout,
+        start: Start,
+        entropy: Entropy,
+    ) -> Self {
+        let mut descriptors = Descriptors::new();
+        let standard = [
+            (0, Object::Stdin, O_RDONLY),
+            (1, Object::Stdout, O_WRONLY),
+            (2, Object::Stderr, O_WRONLY),
+        ];
+        for (fd, object, status) in standard {
+            descriptors.insert_at(fd, Open::new(object, status, None), false);
+        }
+        if program.device.is_some() {
+            descriptors.insert_at(Device::FD, Open::new(Object::Driver, O_RDWR, None), false);
+        }
+        let world: World = program.world.clone();
+        Self {
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            messages: Vec::new(),
+            unanswered: Vec::new(),
+            clock_read: false,
+            system_calls: 0,
+            limits: *limits,
+            identity: identity::Identity::new(&start.executable),
+            files: FileSystem::new(world, profile.start_time_s.saturating_mul(1_000_000_000)),
+            profile: profile.clone(),
+            layout,
+            start,
+            descriptors,
+            entropy,
+            stdin: Arc::clone(&program.stdin),
+            stdin_position: 0,
+            device: program.device.clone(),
+            next_input: 0,
+            message_bytes: 0,
+            now: Now::default(),
+            rip: 0,
+            slept_ns: 0,
+            signals: signal::Signals::default(),
+        }
+    }
+
+    /// Paths of the world's files that were opened or executed.
+    pub fn read_set(&self) -> &BTreeSet<String> {
+        &self.files.read_set
+    }
+
+    pub(super) fn note_read(&mut self, path: &str) {
+        self.files.read_set.insert(path.to_owned());
+    }
+
+    /// Goes on after [`Control::Pause`]: these are the inputs from the one that was asked for on, and nothing pauses
+    /// any more. Without a device, does nothing.
+    pub fn resume_with(&mut self, inputs: Vec<Arc<[u8]>>) {
+        if let Some(device) = &mut self.device {
+            device.inputs.truncate(self.next_input);
+            device.inputs.extend(inputs);
+            device.pause_at = None;
+        }
+    }
+
+    /// Sets at the read of which input (0 for the first of the whole run) the job pauses next.
+    pub fn set_pause_at(&mut self, pause_at: Option<usize>) {
+        if let Some(device) = &mut self.device {
+            device.pause_at = pause_at;
+        }
+    }
+
+    /// How many inputs the driver has read.
+    pub fn inputs_read(&self) -> usize {
+        self.next_input
+    }
+
+    /// Answers the system call in the registers. RIP is the address behind the SYSCALL instruction.
+    pub fn syscall(&mut self, cpu: &mut Cpu, mem: &mut Memory, now: Now) -> Control {
+        self.now = now;
+        self.rip = cpu.rip;
+        let number = cpu.gpr[RAX];
+        let outcome = match self.dispatch(number, cpu, mem) {
+            Ok(value) => Ok((value, Control::Continue)),
+            Err(Stop::Errno(errno)) => Ok((errno.as_result(), Control::Continue)),
+            Err(Stop::Mark(kind, value)) => Ok((value, Control::Mark(kind))),
+            Err(Stop::Exit(exit)) => Err(Control::Exit(exit)),
+            Err(Stop::Pause) => Err(Control::Pause),
+        };
+        match outcome {
+            Ok((value, control)) => {
+                self.system_calls += 1;
+                cpu.gpr[RAX] = value;
+                cpu.gpr[RCX] = cpu.rip;
+                cpu.gpr[R11] = cpu.flags.rflags();
+                control
+            }
+            Err(Control::Pause) => {
+                cpu.rip = cpu.rip.wrapping_sub(SYSCALL_SIZE);
+                Control::Pause
+            }
+            Err(end) => {
+                self.system_calls += 1;
+                end
+            }
+        }
+    }
+
+    /// The table of system calls.
+    #[expect(clippy::too_many_lines, reason = "a table, a line or two a call")]
+    fn dispatch(&mut self, number: u64, cpu: &mut Cpu, mem: &mut Memory) -> Answer {
+        let [a, b, c, d, e, f] = [RDI, RSI, RDX, R10, R8, R9].map(|r| cpu.gpr[r]);
+        // Descriptors, flags and modes are `int`s: their upper halves do not count.
+        let (fd_a, fd_b, fd_c, fd_e) = (a as i32, b as i32, c as i32, e as i32);
+        match number {
+            // transfer
+            0 => self.read(mem, fd_a, b, c),
+            1 => self.write(mem, fd_a, b, c),
+            8 => self.lseek(fd_a, b as i64, c as u32),
+            17 => self.pread(mem, fd_a, b, c, d as i64),
+            18 => self.pwrite(mem, fd_a, b, c, d as i64),
+            19 => self.readv(mem, fd_a, b, c),
+            20 => self.writev(mem, fd_a, b, c),
+            40 => self.sendfile(mem, fd_a, fd_b, c, d),
+            295 => self.preadv(mem, fd_a, b, c, d as i64),
+            296 => self.pwritev(mem, fd_a, b, c, d as i64),
+            327 => self.preadv2(mem, fd_a, b, c, d as i64, f as u32),
+            328 => self.pwritev2(mem, fd_a, b, c, d as i64, f as u32),
+            // copy_file_range, by decision: callers fall back to reading and writing.
+            326 => Err(ENOSYS.into()),
+            74 | 75 => self.fsync(fd_a),
+            162 => Ok(0),
+            306 => self.descriptors.get(fd_a).map(|_| 0).map_err(Stop::from),
+            76 => self.truncate(mem, a, b as i64),
+            77 => self.ftruncate(mem, fd_a, b as i64),
+            285 => self.fallocate(mem, fd_a, b as u32, c as i64, d as i64),
+            221 => self.fadvise(fd_a, b as i64, c as i64, d as u32),
+            187 => self.descriptors.get(fd_a).map(|_| 0).map_err(Stop::from),
+            // path
+            2 => self.open(mem, AT_FDCWD, a, b as u32, c as u32),
+            85 => self.open(mem, AT_FDCWD, a, O_CREAT | O_WRONLY | O_TRUNC, b as u32),
+            257 => self.open(mem, fd_a, b, c as u32, d as u32),
+            437 => self.openat2(mem, fd_a, b, c, d),
+            78 | 217 => self.getdents(mem, fd_a, b, c, number == 217),
+            79 => self.getcwd(mem, a, b),
+            80 => self.chdir(mem, a),
+            81 => self.fchdir(fd_a),
+            82 => self.rename(mem, AT_FDCWD, a, AT_FDCWD, b, 0),
+            264 => self.rename(mem, fd_a, b, fd_c, d, 0),
+            316 => self.rename(mem, fd_a, b, fd_c, d, e as u32),
+            83 => self.mkdir(mem, AT_FDCWD, a, b as u32),
+            258 => self.mkdir(mem, fd_a, b, c as u32),
+            84 => self.unlink(mem, AT_FDCWD, a, AT_REMOVEDIR),
+            87 => self.unlink(mem, AT_FDCWD, a, 0),
+            263 => self.unlink(mem, fd_a, b, c as u32),
+            86 => self.link(mem, AT_FDCWD, a, AT_FDCWD, b, 0),
+            265 => self.link(mem, fd_a, b, fd_c, d, e as u32),
+            88 => self.symlink(mem, a, AT_FDCWD, b),
+            266 => self.symlink(mem, a, fd_b, c),
+            89 => self.readlink(mem, AT_FDCWD, a, b, c as i32),
+            267 => self.readlink(mem, fd_a, b, c, d as i32),
+            90 => self.chmod(mem, AT_FDCWD, a, b as u32),
+            91 => self.fchmod(mem, fd_a, b as u32),
+            268 => self.chmod(mem, fd_a, b, c as u32),
+            92 => self.chown(mem, AT_FDCWD, a, b as u32, c as u32, 0),
+            93 => self.fchown(fd_a, b as u32, c as u32),
+            94 => self.chown(mem, AT_FDCWD, a, b as u32, c as u32, AT_SYMLINK_NOFOLLOW),
+            260 => self.chown(mem, fd_a, b, c as u32, d as u32, e as u32),
+            95 => Ok(self.identity.set_umask(a as u32).into()),
+            133 => self.mknod(mem, AT_FDCWD, a, b as u32),
+            259 => self.mknod(mem, fd_a, b, c as u32),
+            161 | 155 | 165 | 166 | 167 | 168 => Err(EPERM.into()), // chroot, mount and the like need privilege
+            319 => self.memfd_create(mem, a, b as u32),
+            // extended attributes: the file system has none
+            188..=190 => Err(EOPNOTSUPP.into()),
+            191..=193 => Err(EOPNOTSUPP.into()),
+            194..=196 => Ok(0),
+            197..=199 => Err(EOPNOTSUPP.into()),
+            // status
+            4 => self.stat(mem, AT_FDCWD, a, b, 0),
+            5 => self.fstat(mem, fd_a, b),
+            6 => self.stat(mem, AT_FDCWD, a, b, AT_SYMLINK_NOFOLLOW),
+            262 => self.stat(mem, fd_a, b, c, d as u32),
+            332 => self.statx(mem, fd_a, b, c as u32, d as u32, e),
+            21 => self.access(mem, AT_FDCWD, a, b as u32, 0),
+            269 => self.access(mem, fd_a, b, c as u32, 0),
+            439 => self.access(mem, fd_a, b, c as u32, d as u32),
+            137 => self.statfs(mem, a, b),
+            138 => self.fstatfs(mem, fd_a, b),
+            132 => self.utime(mem, a, b),
+            235 => self.utimes(mem, AT_FDCWD, a, b),
+            261 => self.utimes(mem, fd_a, b, c),
+            280 => self.utimensat(mem, fd_a, b, c, d as u32),
+            // handle
+            3 => self.close(fd_a),
+            436 => self.close_range(a as u32, b as u32, c as u32),
+            32 => self.dup(fd_a),
+            33 => self.dup_to(fd_a, fd_b, 0, true),
+            292 => self.dup_to(fd_a, fd_b, c as u32, false),
+            72 => self.fcntl(mem, fd_a, b as u32, c),
+            73 => self.descriptors.get(fd_a).map(|_| 0).map_err(Stop::from), // flock: nobody else could hold it
+            16 => self.ioctl(mem, fd_a, b as u32, c),
+            22 => self.pipe(mem, a, 0),
+            293 => self.pipe(mem, a, b as u32),
+            284 => self.eventfd(a as u32, 0),
+            290 => self.eventfd(a as u32, b as u32),
+            // wait
+            7 => self.poll(mem, a, b, wait::Timeout::milliseconds(c as i32)),
+            271 => self.ppoll(mem, a, b, c, d, e),
+            23 => self.select(mem, fd_a, [b, c, d], e),
+            270 => self.pselect(mem, fd_a, [b, c, d], e, f),
+            213 => self.epoll_create(a as i32, 0, true),
+            291 => self.epoll_create(1, a as u32, false),
+            233 => self.epoll_ctl(mem, fd_a, b as u32, fd_c, d),
+            232 | 281 => self.epoll_wait(
+                mem,
+                fd_a,
+                b,
+                c as i32,
+                wait::Timeout::milliseconds(d as i32),
+            ),
+            202 => self.futex(mem, a, b as u32, c as u32, d, e, f as u32),
+            35 => self.nanosleep(mem, a, b),
+            230 => self.clock_nanosleep(mem, a as i32, b as u32, c, d),
+            34 => Err(unsupported(
+                "pause: waiting for a signal with nobody to send it",
+            )),
+            // memory
+            9 => self.mmap(mem, a, b, c, d, fd_e, f),
+            10 => self.mprotect(mem, a, b, c),
+            11 => self.munmap(mem, a, b),
+            12 => self.brk(mem, a),
+            25 => self.mremap(mem, a, b, c, d, e),
+            26 => self.msync(mem, a, b, c as u32),
+            27 => self.mincore(mem, a, b, c),
+            28 => self.madvise(mem, a, b, c as u32),
+            149 | 150 | 325 => self.mlock(mem, a, b),
+            151 | 152 => Ok(0),
+            // clock
+            96 => self.gettimeofday(mem, a, b),
+            100 => self.times(mem, a),
+            201 => self.time(mem, a),
+            228 => self.clock_gettime(mem, a as i32, b),
+            229 => self.clock_getres(mem, a as i32, b),
+            227 | 164 | 159 | 305 => Err(EPERM.into()), // setting clocks needs privilege
+            // identity
+            39 | 186 => Ok(GUEST_PID.into()),
+            110 => Ok(PARENT_PID.into()),
+            102 | 104 | 107 | 108 => Ok(GUEST_UID.into()),
+            118 | 120 => self.three_ids(mem, [a, b, c]),
+            105 | 106 => self.set_id(&[a as u32]),
+            113 | 114 => self.set_id(&[a as u32, b as u32]),
+            117 | 119 => self.set_id(&[a as u32, b as u32, c as u32]),
+            122 | 123 => Ok(GUEST_UID.into()), // setfsuid and setfsgid answer the old id
+            115 => Ok(0),                      // getgroups: no supplementary groups
+            116 => Err(EPERM.into()),          // setgroups
+            111 => Ok(GUEST_PID.into()),
+            121 | 124 => self.process_group(fd_a),
+            109 => self.setpgid(fd_a, fd_b),
+            112 => Err(EPERM.into()), // setsid: the process leads its group
+            63 => self.uname(mem, a),
+            99 => self.sysinfo(mem, a),
+            97 => self.getrlimit(mem, a as u32, b),
+            160 => self.setrlimit(mem, a as u32, b),
+            302 => self.prlimit(mem, fd_a, b as u32, c, d),
+            98 => self.getrusage(mem, fd_a, b),
+            24 => Ok(0),
+            140 => self.getpriority(a as u32, b as u32),
+            141 => self.setpriority(a as u32, b as u32, c as i32),
+            142 | 144 => self.set_scheduler(fd_a),
+            143 => self.sched_getparam(mem, fd_a, b),
+            145 => self.check_process(fd_a).map(|()| 0).map_err(Stop::from),
+            146 | 147 => identity::scheduler_priority(a as i32, number == 146),
+            148 => self.sched_rr_get_interval(mem, fd_a, b),
+            203 => self.sched_setaffinity(mem, fd_a, b, c),
+            204 => self.sched_getaffinity(mem, fd_a, b, c),
+            314 => Err(EPERM.into()),
+            315 => self.sched_getattr(mem, fd_a, b, c as u32, d as u32),
+            251 | 252 => Ok(0), // ioprio_set, ioprio_get
+            309 => self.getcpu(mem, a, b),
+            318 => self.getrandom(mem, a, b, c as u32),
+            157 => self.prctl(mem, a as u32, b, c),
+            158 => self.arch_prctl(cpu, mem, a as u32, b),
+            135 => Ok(self.identity.set_personality(a as u32).into()),
+            125 => self.capget(mem, a, b),
+            126 => Err(EPERM.into()),
+            218 => Ok(GUEST_PID.into()), // set_tid_address
+            273 => {
+                if b == 24 {
+                    Ok(0)
+                } else {
+                    Err(EINVAL.into())
+                }
+            } // set_robust_list
+            274 => Err(ENOSYS.into()),
+            // rseq, by decision: glibc goes on without restartable sequences.
+            334 => Err(ENOSYS.into()),
+            // membarrier, by decision: callers fall back to ordinary barriers.
+            324 => Err(ENOSYS.into()),
+            // io_uring, by decision: callers fall back to ordinary calls.
+            425..=427 => Err(ENOSYS.into()),
+            // landlock, seccomp, bpf, perf_event_open, kcmp, userfaultfd, keyrings: not for this user.
+            444..=446 | 317 | 321 | 298 | 312 | 323 | 248..=250 => Err(EPERM.into()),
+            101 | 310 | 311 => Err(EPERM.into()), // ptrace and the memory of other processes
+            103 | 153 | 169 | 170..=176 | 246 | 320 => Err(EPERM.into()), // syslog, reboot, modules, kexec
+            // socket and socketpair: refused as a sandbox refuses them; the others find no socket at their descriptor.
+            41 | 53 => Err(EACCES.into()),
+            42..=52 | 54 | 55 | 288 | 299 | 307 => match self.descriptors.get(fd_a) {
+                Ok(_) => Err(ENOTSOCK.into()),
+                Err(errno) => Err(errno.into()),
+            },
+            // processes: none but this one
+            56..=59 | 322 => Err(unsupported(format!(
+                "{}: the simulated system runs one process with one thread",
+                names::name(number)
+            ))),
+            // clone3, by decision: glibc falls back to clone, which says what is missing.
+            435 => Err(ENOSYS.into()),
+            61 | 247 => Err(ECHILD.into()),
+            60 => Err(Stop::Exit(Exit::Exited { code: a as u8 })),
+            231 => Err(Stop::Exit(Exit::Exited { code: a as u8 })),
+            // signal
+            13 => self.rt_sigaction(mem, a, b, c, d),
+            14 => self.rt_sigprocmask(cpu, mem, a as u32, b, c, d),
+            127 => self.rt_sigpending(mem, a, b),
+            131 => self.sigaltstack(mem, a, b),
+            15 => Err(unsupported("rt_sigreturn: no signal handler is running")),
+            128 => self.rt_sigtimedwait(mem, a, c, d),
+            130 => Err(unsupported(
+                "rt_sigsuspend: waiting for a signal with nobody to send it",
+            )),
+            62 => self.kill(cpu, mem, fd_a, b as i32),
+            200 => self.tgkill(cpu, mem, GUEST_PID as i32, fd_a, b as i32),
+            234 => self.tgkill(cpu, mem, fd_a, fd_b, c as i32),
+            129 => self.rt_sigqueueinfo(cpu, mem, fd_a, b as i32),
+            37 => self.alarm(a as u32),
+            36 => self.getitimer(mem, a as u32, b),
+            38 => self.setitimer(mem, a as u32, b, c),
+            222 => Err(unsupported(
+                "timer_create: signals at a time are not implemented",
+            )),
+            _ => {
+                let name = names::name(number);
+                if !self.unanswered.iter().any(|n| n == name) {
+                    self.unanswered.push(name.to_owned());
+                }
+                Err(ENOSYS.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! What the kernel itself puts into the tree of files: devices, and the process as `/proc` shows it.
+use super::Kernel;
+use super::abi::*;
+use super::descriptor::{CharacterDevice, Object, Open};
+use super::filesystem::{DirectoryStatus, Entry};
+use crate::sim::memory::{Backing, Memory, PAGE_SIZE, Protection, Purpose};
+use std::fmt::Write as _;
+
+/// A file that the kernel makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Synthetic {
+    /// A device, with its major and minor number.
+    Character(CharacterDevice, u32, u32),
+    /// A text of `/proc`.
+    Text(Text),
+}
+
+/// The texts of `/proc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    Auxv,
+    Cgroup,
+    CommandLine,
+    Comm,
+    CpuInfo,
+    Environ,
+    Limits,
+    Maps,
+    MemInfo,
+    Mounts,
+    OomScore,
+    OsRelease,
+    Personality,
+    Stat,
+    Statm,
+    Status,
+    SystemStat,
+    Uptime,
+    Version,
+}
+
+const DEVICES: &[(&str, CharacterDevice, u32, u32)] = &[
+    ("full", CharacterDevice::Full, 1, 7),
+    ("null", CharacterDevice::Null, 1, 3),
+    ("random", CharacterDevice::Random, 1, 8),
+    ("urandom", CharacterDevice::Random, 1, 9),
+    ("zero", CharacterDevice::Zero, 1, 5),
+];
+const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stderr", "/proc/self/fd/2"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+];
+const SYSTEM_TEXTS: &[(&str, Text)] = &[
+    ("cpuinfo", Text::CpuInfo),
+    ("meminfo", Text::MemInfo),
+    ("stat", Text::SystemStat),
+    ("uptime", Text::Uptime),
+    ("version", Text::Version),
+];
+const PROCESS_TEXTS: &[(&str, Text)] = &[
+    ("auxv", Text::Auxv),
+    ("cgroup", Text::Cgroup),
+    ("cmdline", Text::CommandLine),
+    ("comm", Text::Comm),
+    ("environ", Text::Environ),
+    ("limits", Text::Limits),
+    ("maps", Text::Maps),
+    ("mounts", Text::Mounts),
+    ("oom_score", Text::OomScore),
+    ("personality", Text::Personality),
+    ("stat", Text::Stat),
+    ("statm", Text::Statm),
+    ("status", Text::Status),
+];
+const PROCESS_LINKS: &[&str] = &["cwd", "exe", "root"];
+
+impl Kernel {
+    /// What the kernel puts at a canonical path.
+    pub(super) fn synthetic(&self, path: &str) -> Option<Entry> {
+        let mut parts = path.strip_prefix('/')?.split('/');
+        match parts.next()? {
+            "dev" => match (parts.next(), parts.next()) {
+                (None, _) => Some(self.directory(0o755, 0)),
+                (Some(name), None) => {
+                    let link = DEVICE_LINKS
+                        .iter()
+                        .find(|l| l.0 == name)
+                        .map(|l| Entry::Symlink(l.1.into()));
+                    link.or_else(|| {
+                        let &(_, device, major, minor) = DEVICES.iter().find(|d| d.0 == name)?;
+                        Some(Entry::Synthetic(Synthetic::Character(device, major, minor)))
+                    })
+                }
+                _ => None,
+            },
+            "proc" => {
+                let rest: Vec<&str> = parts.collect();
+                self.proc_entry(&rest)
+            }
+            _ => None,
+        }
+    }
+
+    fn directory(&self, mode: u32, owner: u32) -> Entry {
+        Entry::Directory(DirectoryStatus {
+            mode,
+            owner,
+            times: self.files.start_times(),
+        })
+    }
+
+    fn proc_entry(&self, rest: &[&str]) -> Option<Entry> {
+        let pid = GUEST_PID.to_string();
+        let text = |table: &[(&str, Text)], name: &str| {
+            table
+                .iter()
+                .find(|t| t.0 == name)
+                .map(|t| Entry::Synthetic(Synthetic::Text(t.1)))
+        };
+        match rest {
+            [] => Some(self.directory(0o555, 0)),
+            ["self"] => Some(Entry::Symlink(pid.as_str().into())),
+            ["thread-self"] => Some(Entry::Symlink(format!("{pid}/task/{pid}").as_str().into())),
+            ["mounts"] => Some(Entry::Symlink("self/mounts".into())),
+            ["sys", "kernel", "osrelease"] => {
+                Some(Entry::Synthetic(Synthetic::Text(Text::OsRelease)))
+            }
+            [name] if *name != pid => text(SYSTEM_TEXTS, name),
+            [number, "task"] if *number == pid => Some(self.directory(0o555, GUEST_UID)),
+            [number, "task", thread, below @ ..] if *number == pid && *thread == pid => {
+                self.process_entry(below)
+            }
+            [number, below @ ..] if *number == pid => self.process_entry(below),
+            _ => None,
+        }
+    }
+
+    fn process_entry(&self, below: &[&str]) -> Option<Entry> {
+        match below {
+            [] => Some(self.directory(0o555, GUEST_UID)),
+            ["exe"] => Some(Entry::Symlink(self.start.executable.as_str().into())),
+            ["cwd"] => Some(Entry::Symlink(self.files.working_directory.as_str().into())),
+            ["root"] => Some(Entry::Symlink("/".into())),
+            ["fd"] => Some(self.directory(0o500, GUEST_UID)),
+            ["fd", number] => {
+                // Only the plain form of a number is a name.
+                let fd = number
+                    .parse::<i32>()
+                    .ok()
+                    .filter(|n| n.to_string() == *number)?;
+                self.descriptors.get(fd).ok().map(|_| Entry::Descriptor(fd))
+            }
+            [name] => PROCESS_TEXTS
+                .iter()
+                .find(|t| t.0 == *name)
+                .map(|t| Entry::Synthetic(Synthetic::Text(t.1))),
+            _ => None,
+        }
+    }
+
+    /// The names that the kernel puts into a directory.
+    pub(super) fn synthetic_names(&self, path: &str) -> Vec<String> {
+        let pid = GUEST_PID.to_string();
+        let own = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+        let mut parts: Vec<&str> = path.split('/').skip(1).collect();
+        if let ["proc", number, "task", thread, ..] = parts[..]
+            && number == pid
+            && thread == pid
+        {
+            parts.drain(2..4);
+            if let ["proc", _] = parts[..] {
+                return self.process_names(false);
+            }
+        }
+        match parts[..] {
+            [""] => own(&["dev", "proc"]),
+            ["dev"] => DEVICES
+                .iter()
+                .map(|d| d.0)
+                .chain(DEVICE_LINKS.iter().map(|l| l.0))
+                .map(str::to_owned)
+                .collect(),
+            ["proc"] => {
+                let mut all = own(&["self", "thread-self", "mounts", &pid]);
+                all.extend(SYSTEM_TEXTS.iter().map(|t| t.0.to_owned()));
+                all
+            }
+            ["proc", "sys", "kernel"] => own(&["osrelease"]),
+            ["proc", number] if number == pid => self.process_names(true),
+            ["proc", number, "task"] if number == pid => vec![pid],
+            ["proc", number, "fd"] if number == pid => {
+                self.descriptors.numbers().map(|n| n.to_string()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn process_names(&self, with_tasks: bool) -> Vec<String> {
+        let mut all: Vec<String> = PROCESS_TEXTS.iter().map(|t| t.0.to_owned()).collect();
+        all.extend(PROCESS_LINKS.iter().map(|n| (*n).to_owned()));
+        all.push("fd".to_owned());
+        if with_tasks {
+            all.push("task".to_owned());
+        }
+        all
+    }
+
+    /// Where `/proc/self/fd/N` points to.
+    pub(super) fn descriptor_link(&self, open: &Open) -> String {
+        match (&open.path, &open.object) {
+            (Some(path), _) => path.clone(),
+            (None, Object::Stdin) => "pipe:[1]".to_owned(),
+            (None, Object::Stdout) => "pipe:[2]".to_owned(),
+            (None, Object::Stderr) => "pipe:[3]".to_owned(),
+            (None, Object::PipeReader(id) | Object::PipeWriter(id)) => {
+                format!("pipe:[{}]", id + 100)
+            }
+            (None, Object::Event { .. }) => "anon_inode:[eventfd]".to_owned(),
+            (None, Object::Epoll(_)) => "anon_inode:[eventpoll]".to_owned(),
+            (None, _) => "/memfd: (deleted)".to_owned(),
+        }
+    }
+
+    /// A text of `/proc` as it is now.
+    pub(super) fn text(&mut self, mem: &Memory, text: Text) -> Vec<u8> {
+        match text {
+            Text::Auxv => return self.start.auxv.to_vec(),
+            Text::CommandLine => return self.start.arguments.to_vec(),
+            Text::Environ => return self.start.environment.to_vec(),
+            Text::Comm => {
+                let mut name = self.identity.name.clone();
+                name.push(b'\n');
+                return name;
+            }
+            Text::Status => return self.status_text(mem),
+            Text::Stat | Text::SystemStat | Text::Uptime => self.clock_read = true,
+            _ => {}
+        }
+        match text {
+            Text::Cgroup => "0::/\n".to_owned(),
+            Text::CpuInfo => self.cpu_info(),
+            Text::Limits => self.limits_text(),
+            Text::Maps => maps(mem),
+            Text::MemInfo => memory_info(mem),
+            Text::Mounts => "root / ext4 rw,relatime 0 0\nproc /proc proc rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n".to_owned(),
+            Text::OomScore => "0\n".to_owned(),
+            Text::OsRelease => format!("{}\n", self.profile.kernel_release),
+            Text::Personality => "00000000\n".to_owned(),
+            Text::Stat => self.stat_text(mem),
+            Text::Statm => {
+                let resident = mem.live_pages();
+                let text_pages = pages_of(mem, |p| p.contains(Protection::EXECUTE));
+                let data = pages_of(mem, |p| p.contains(Protection::WRITE));
+                format!("{} {resident} 0 {text_pages} 0 {data} 0\n", pages_of(mem, |_| true))
+            }
+            Text::SystemStat => {
+                let ticks = self.monotonic_ns() / (1_000_000_000 / CLOCK_TICKS);
+                let boot = self.profile.start_time_s - self.profile.uptime_s;
+                format!(
+                    "cpu  {ticks} 0 0 0 0 0 0 0 0 0\ncpu0 {ticks} 0 0 0 0 0 0 0 0 0\nintr 0\nctxt 0\nbtime {boot}\n\
+                     processes {GUEST_PID}\nprocs_running 1\nprocs_blocked 0\n"
+                )
+            }
+            Text::Uptime => {
+                let hundredths = self.monotonic_ns() / 10_000_000;
+                format!("{}.{:02} 0.00\n", hundredths / 100, hundredths % 100)
+            }
+            Text::Version => format!("Linux version {} (tickmark) #1 tickmark\n", self.profile.kernel_release),
+            Text::Auxv | Text::CommandLine | Text::Environ | Text::Comm | Text::Status => String::new(),
+        }
+        .into_bytes()
+    }
+
+    fn cpu_info(&self) -> String {
+        let (family, model, stepping) = self.profile.signature();
+        let [_, _, ecx, edx] = self.profile.leaf(1, 0);
+        let [_, _, extended_ecx, extended_edx] = self.profile.leaf(0x8000_0001, 0);
+        let names = |bits: u32, table: &[(u32, &'static str)]| {
+            table
+                .iter()
+                .filter(|n| bits >> n.0 & 1 != 0)
+                .map(|n| n.1)
+                .collect::<Vec<_>>()
+        };
+        let mut flags = names(
+            edx,
+            &[
+                (0, "fpu"),
+                (4, "tsc"),
+                (8, "cx8"),
+                (15, "cmov"),
+                (23, "mmx"),
+                (24, "fxsr"),
+                (25, "sse"),
+                (26, "sse2"),
+            ],
+        );
+        flags.extend(names(
+            extended_edx,
+            &[(11, "syscall"), (20, "nx"), (27, "rdtscp"), (29, "lm")],
+        ));
+        flags.extend(names(
+            ecx,
+            &[
+                (0, "pni"),
+                (9, "ssse3"),
+                (12, "fma"),
+                (13, "cx16"),
+                (19, "sse4_1"),
+                (20, "sse4_2"),
+                (22, "movbe"),
+                (23, "popcnt"),
+                (26, "xsave"),
+                (28, "avx"),
+                (29, "f16c"),
+            ],
+        ));
+        flags.extend(names(extended_ecx, &[(0, "lahf_lm"), (5, "abm")]));
+        format!(
+            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: {family}\nmodel\t\t: {model}\nmodel name\t: {}\n\
+             stepping\t: {stepping}\ncache size\t: 8192 KB\nphysical id\t: 0\nsiblings\t: 1\ncore id\t\t: 0\n\
+             cpu cores\t: 1\nfpu\t\t: yes\ncpuid level\t: {}\nwp\t\t: yes\nflags\t\t: {}\nclflush size\t: 64\n\
+             cache_alignment\t: 64\naddress sizes\t: 39 bits physical, 48 bits virtual\n\n",
+            self.profile.brand(),
+            self.profile.leaf(0, 0)[0],
+            flags.join(" "),
+        )
+    }
+
+    fn limits_text(&self) -> String {
+        const ROWS: [(&str, &str); 16] = [
+            ("Max cpu time", "seconds"),
+            ("Max file size", "bytes"),
+            ("Max data size", "bytes"),
+            ("Max stack size", "bytes"),
+            ("Max core file size", "bytes"),
+            ("Max resident set", "bytes"),
+            ("Max processes", "processes"),
+            ("Max open files", "files"),
+            ("Max locked memory", "bytes"),
+            ("Max address space", "bytes"),
+            ("Max file locks", "locks"),
+            ("Max pending signals", "signals"),
+            ("Max msgqueue size", "bytes"),
+            ("Max nice priority", ""),
+            ("Max realtime priority", ""),
+            ("Max realtime timeout", "us"),
+        ];
+        let shown = |limit: u64| {
+            if limit == u64::MAX {
+                "unlimited".to_owned()
+            } else {
+                limit.to_string()
+            }
+        };
+        let mut out = format!(
+            "{:<26}{:<21}{:<21}{:<10}\n",
+            "Limit", "Soft Limit", "Hard Limit", "Units"
+        );
+        for (resource, (name, unit)) in ROWS.iter().enumerate() {
+            let (soft, hard) = self
+                .resource(resource as u32)
+                .unwrap_or((u64::MAX, u64::MAX));
+            let _ = writeln!(
+                out,
+                "{name:<26}{:<21}{:<21}{unit:<10}",
+                shown(soft),
+                shown(hard)
+            );
+        }
+        out
+    }
+
+    fn status_text(&self, mem: &Memory) -> Vec<u8> {
+        let kib = |pages: u64| pages * PAGE_SIZE / 1024;
+        let size = kib(pages_of(mem, |_| true));
+        let stack = (self.layout.stack_top - self.layout.stack_bottom) / 1024;
+        let heap = kib(pages_of(mem, |p| p.contains(Protection::WRITE)));
+        let code = kib(pages_of(mem, |p| p.contains(Protection::EXECUTE)));
+        let (ignored, caught) = self.signals.ignored_and_caught();
+        let mut out = b"Name:\t".to_vec();
+        out.extend_from_slice(&self.identity.name);
+        out.extend_from_slice(
+            format!(
+                "\nUmask:\t{:04o}\nState:\tR (running)\nTgid:\t{GUEST_PID}\nNgid:\t0\nPid:\t{GUEST_PID}\n\
+                 PPid:\t{PARENT_PID}\nTracerPid:\t0\nUid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\n\
+                 Gid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\nFDSize:\t64\nGroups:\t \n\
+                 VmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} kB\n\
+                 VmData:\t{heap:8} kB\nVmStk:\t{stack:8} kB\nVmExe:\t{code:8} kB\nVmLib:\t{:8} kB\nVmSwap:\t{:8} kB\n\
+                 Threads:\t1\nSigQ:\t0/1024\nSigPnd:\t{:016x}\nShdPnd:\t{:016x}\nSigBlk:\t{:016x}\n\
+                 SigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\n\
+                 CapEff:\t{:016x}\nCapBnd:\t{:016x}\nCapAmb:\t{:016x}\nNoNewPrivs:\t0\nSeccomp:\t0\n\
+                 Cpus_allowed:\t1\nCpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\n\
+                 voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+                self.identity.umask(),
+                0,
+                kib(mem.peak_live_pages()),
+                kib(mem.live_pages()),
+                0,
+                0,
+                self.signals.pending,
+                0,
+                self.signals.blocked,
+                0,
+                0,
+                0,
+                0,
+                0,
+            )
+            .as_bytes(),
+        );
+        out
+    }
+
+    /// The 52 fields of `/proc/self/stat`.
+    fn stat_text(&self, mem: &Memory) -> String {
+        let ticks = self.processor_ns() / (1_000_000_000 / CLOCK_TICKS);
+        let start = self.profile.uptime_s * CLOCK_TICKS;
+        let layout = &self.layout;
+        let size = pages_of(mem, |_| true) * PAGE_SIZE;
+        let (ignored, caught) = self.signals.ignored_and_caught();
+        format!(
+            "{GUEST_PID} ({}) R {PARENT_PID} {GUEST_PID} {GUEST_PID} 0 -1 4194304 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {start} \
+             {size} {} {} 0 0 {} 0 0 {} {} {ignored} {caught} 0 0 0 17 0 0 0 0 0 0 0 0 {} 0 0 0 0 0\n",
+            String::from_utf8_lossy(&self.identity.name),
+            mem.live_pages(),
+            u64::MAX,
+            layout.stack_pointer,
+            self.signals.pending,
+            self.signals.blocked,
+            layout.heap_start,
+        )
+    }
+}
+
+/// Mapped pages whose protection passes.
+fn pages_of(mem: &Memory, passes: impl Fn(Protection) -> bool) -> u64 {
+    mem.regions()
+        .filter(|(_, r)| passes(r.protection))
+        .map(|(s, r)| (r.end - s) / PAGE_SIZE)
+        .sum()
+}
+
+/// `/proc/self/maps`.
+fn maps(mem: &Memory) -> String {
+    let mut out = String::new();
+    for (start, region) in mem.regions() {
+        let p = region.protection;
+        let letter = |right: Protection, c: char| if p.contains(right) { c } else { '-' };
+        let offset = match &region.backing {
+            Backing::File { offset, .. } => *offset,
+            Backing::Anonymous => 0,
+        };
+        let name = match &region.purpose {
+            Purpose::Anonymous => "",
+            Purpose::Heap => "[heap]",
+            Purpose::Stack => "[stack]",
+            Purpose::File(path) => path,
+        };
+        let (device, inode) = match &region.purpose {
+            Purpose::File(path) => ("00:10", super::filesystem::inode_of(path)),
+            _ => ("00:00", 0),
+        };
+        let line = format!(
+            "{start:x}-{:x} {}{}{}p {offset:08x} {device} {inode} ",
+            region.end,
+            letter(Protection::READ, 'r'),
+            letter(Protection::WRITE, 'w'),
+            letter(Protection::EXECUTE, 'x'),
+        );
+        let _ = if name.is_empty() {
+            writeln!(out, "{line}")
+        } else {
+            writeln!(out, "{line:<73}{name}")
+        };
+    }
+    out
+}
+
+/// `/proc/meminfo`: a machine with as much memory as the job's limit.
+fn memory_info(mem: &Memory) -> String {
+    let total = mem.limit_bytes() / 1024;
+    let free = total.saturating_sub(mem.live_pages() * PAGE_SIZE / 1024);
+    let row = |name: &str, kib: u64| format!("{:<16}{kib:>8} kB\n", format!("{name}:"));
+    [
+        row("MemTotal", total),
+        row("MemFree", free),
+        row("MemAvailable", free),
+        row("Buffers", 0),
+        row("Cached", 0),
+        row("SwapCached", 0),
+        row("SwapTotal", 0),
+        row("SwapFree", 0),
+        row("Shmem", 0),
+        row("CommitLimit", total),
+        row("Hugepagesize", 2048),
+    ]
+    .concat()
+}

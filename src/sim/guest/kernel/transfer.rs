@@ -1,0 +1,640 @@
+//! Moving bytes in and out of open files: read, write and their relatives, positions, sizes.
+use super::abi::*;
+use super::descriptor::{CharacterDevice, Object, PIPE_CAPACITY};
+use super::filesystem::{FileId, MAY_WRITE};
+use super::user::{
+    Piece, gather, give, one_piece, scatter, take_path, take_pieces, take_u64, total,
+};
+use super::{Answer, Kernel, MarkKind, Stop, unsupported};
+use crate::sim::memory::Memory;
+use crate::sim::outcome::{Device, Exit};
+use std::sync::Arc;
+
+/// A write of at most this many bytes to a pipe is done whole or not at all.
+const PIPE_ATOMIC: u64 = 4096;
+/// Bytes that `sendfile` moves at a time.
+const COPY_CHUNK: u64 = 1 << 16;
+/// Flags of `preadv2` and `pwritev2` that change nothing here: HIPRI, DSYNC, SYNC, NOWAIT.
+const HARMLESS_RWF: u32 = 0xf;
+
+/// Bytes that can be read at once, without holding on to the kernel.
+enum Source {
+    Shared(Arc<[u8]>),
+    Owned(Arc<Vec<u8>>),
+}
+
+impl Source {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl Kernel {
+    pub(super) fn read(&mut self, mem: &mut Memory, fd: i32, at: u64, count: u64) -> Answer {
+        self.readable(fd)?;
+        self.read_pieces(mem, fd, &one_piece(at, count)?, None)
+    }
+
+    pub(super) fn readv(&mut self, mem: &mut Memory, fd: i32, at: u64, count: u64) -> Answer {
+        self.readable(fd)?;
+        let pieces = take_pieces(mem, at, count)?;
+        self.read_pieces(mem, fd, &pieces, None)
+    }
+
+    pub(super) fn pread(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+    ) -> Answer {
+        let offset = u64::try_from(offset).map_err(|_| EINVAL)?;
+        self.seekable(fd)?;
+        self.readable(fd)?;
+        self.read_pieces(mem, fd, &one_piece(at, count)?, Some(offset))
+    }
+
+    pub(super) fn preadv(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+    ) -> Answer {
+        let offset = u64::try_from(offset).map_err(|_| EINVAL)?;
+        self.seekable(fd)?;
+        self.readable(fd)?;
+        let pieces = take_pieces(mem, at, count)?;
+        self.read_pieces(mem, fd, &pieces, Some(offset))
+    }
+
+    pub(super) fn preadv2(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+        flags: u32,
+    ) -> Answer {
+        if flags & !HARMLESS_RWF != 0 {
+            return Err(EOPNOTSUPP.into());
+        }
+        if offset == -1 {
+            self.readv(mem, fd, at, count)
+        } else {
+            self.preadv(mem, fd, at, count, offset)
+        }
+    }
+
+    pub(super) fn write(&mut self, mem: &mut Memory, fd: i32, at: u64, count: u64) -> Answer {
+        self.writable(fd)?;
+        self.write_pieces(mem, fd, &one_piece(at, count)?, None)
+    }
+
+    pub(super) fn writev(&mut self, mem: &mut Memory, fd: i32, at: u64, count: u64) -> Answer {
+        self.writable(fd)?;
+        let pieces = take_pieces(mem, at, count)?;
+        self.write_pieces(mem, fd, &pieces, None)
+    }
+
+    pub(super) fn pwrite(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+    ) -> Answer {
+        let offset = u64::try_from(offset).map_err(|_| EINVAL)?;
+        self.seekable(fd)?;
+        self.writable(fd)?;
+        self.write_pieces(mem, fd, &one_piece(at, count)?, Some(offset))
+    }
+
+    pub(super) fn pwritev(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+    ) -> Answer {
+        let offset = u64::try_from(offset).map_err(|_| EINVAL)?;
+        self.seekable(fd)?;
+        self.writable(fd)?;
+        let pieces = take_pieces(mem, at, count)?;
+        self.write_pieces(mem, fd, &pieces, Some(offset))
+    }
+
+    pub(super) fn pwritev2(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        count: u64,
+        offset: i64,
+        flags: u32,
+    ) -> Answer {
+        if flags & !HARMLESS_RWF != 0 {
+            return Err(EOPNOTSUPP.into());
+        }
+        if offset == -1 {
+            self.writev(mem, fd, at, count)
+        } else {
+            self.pwritev(mem, fd, at, count, offset)
+        }
+    }
+
+    fn readable(&self, fd: i32) -> Result<(), Errno> {
+        if self.descriptors.get(fd)?.readable() {
+            Ok(())
+        } else {
+            Err(EBADF)
+        }
+    }
+
+    fn writable(&self, fd: i32) -> Result<(), Errno> {
+        if self.descriptors.get(fd)?.writable() {
+            Ok(())
+        } else {
+            Err(EBADF)
+        }
+    }
+
+    /// Whether positions mean anything.
+    fn seekable(&self, fd: i32) -> Result<(), Errno> {
+        let open = self.descriptors.get(fd)?;
+        if open.status & O_PATH != 0 {
+            return Err(EBADF);
+        }
+        match open.object {
+            Object::File(_) | Object::Directory { .. } | Object::Character(_) | Object::Text(_) => {
+                Ok(())
+            }
+            _ => Err(ESPIPE),
+        }
+    }
+
+    fn read_pieces(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        pieces: &[Piece],
+        offset: Option<u64>,
+    ) -> Answer {
+        let wanted = total(pieces);
+        let open = self.descriptors.get(fd)?;
+        let position = offset.unwrap_or(open.offset);
+        let nonblocking = open.nonblocking();
+        match open.object.clone() {
+            Object::Stdin => {
+                let stdin = Arc::clone(&self.stdin);
+                let n = copy_from(mem, pieces, &stdin, self.stdin_position)?;
+                self.stdin_position += n;
+                Ok(n)
+            }
+            Object::File(_) | Object::Text(_) => {
+                let source = self.source(fd)?;
+                let n = copy_from(mem, pieces, source.bytes(), position)?;
+                if offset.is_none() {
+                    self.descriptors.get_mut(fd)?.offset = position + n;
+                }
+                Ok(n)
+            }
+            Object::Character(CharacterDevice::Null) => Ok(0),
+            Object::Character(CharacterDevice::Zero | CharacterDevice::Full) => {
+                scatter(mem, pieces, wanted, |_, buffer| buffer.fill(0))
+            }
+            Object::Character(CharacterDevice::Random) => {
+                let Self { entropy, .. } = self;
+                scatter(mem, pieces, wanted, |_, buffer| entropy.fill(buffer))
+            }
+            Object::PipeReader(id) => {
+                let pipe = self.descriptors.pipes.get_mut(&id).ok_or(EIO)?;
+                if wanted == 0 {
+                    return Ok(0);
+                }
+                if pipe.bytes.is_empty() {
+                    return match (pipe.writers, nonblocking) {
+                        (0, _) => Ok(0),
+                        (_, true) => Err(EAGAIN.into()),
+                        _ => Err(unsupported(
+                            "read: waiting for ever on a pipe that only this process can write to",
+                        )),
+                    };
+                }
+                let bytes = pipe.bytes.make_contiguous();
+                let n = copy_from(mem, pieces, bytes, 0)?;
+                pipe.bytes.drain(..n as usize);
+                Ok(n)
+            }
+            Object::Event { count, semaphore } => {
+                if wanted < 8 {
+                    return Err(EINVAL.into());
+                }
+                if count == 0 {
+                    return Err(if nonblocking {
+                        EAGAIN.into()
+                    } else {
+                        unsupported(
+                            "read: waiting for ever on an event that only this process can raise",
+                        )
+                    });
+                }
+                let (value, left) = if semaphore {
+                    (1, count - 1)
+                } else {
+                    (count, 0)
+                };
+                let n = copy_from(mem, pieces, &value.to_le_bytes(), 0)?;
+                if let Object::Event { count, .. } = &mut self.descriptors.get_mut(fd)?.object {
+                    *count = left;
+                }
+                Ok(n)
+            }
+            Object::Driver => self.read_input(mem, pieces),
+            Object::Directory { .. } => Err(EISDIR.into()),
+            Object::Stdout | Object::Stderr | Object::PipeWriter(_) | Object::Epoll(_) => {
+                Err(EINVAL.into())
+            }
+        }
+    }
+
+    /// The bytes of an open file or text.
+    fn source(&self, fd: i32) -> Result<Source, Errno> {
+        use super::filesystem::Content;
+        match &self.descriptors.get(fd)?.object {
+            Object::File(id) => Ok(match &self.files.file(*id)?.content {
+                Content::Shared(bytes) => Source::Shared(Arc::clone(bytes)),
+                Content::Owned(bytes) => Source::Owned(Arc::clone(bytes)),
+            }),
+            Object::Text(bytes) => Ok(Source::Shared(Arc::clone(bytes))),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// The driver reads its next input, whole.
+    fn read_input(&mut self, mem: &mut Memory, pieces: &[Piece]) -> Answer {
+        let Some(device) = &self.device else {
+            return Err(EIO.into());
+        };
+        if device.pause_at == Some(self.next_input) {
+            return Err(Stop::Pause);
+        }
+        let Some(input) = device.inputs.get(self.next_input).map(Arc::clone) else {
+            return Ok(0);
+        };
+        if (input.len() as u64) > total(pieces) {
+            // Cutting it would lose its end without a word.
+            return Err(EMSGSIZE.into());
+        }
+        let n = copy_from(mem, pieces, &input, 0)?;
+        if n < input.len() as u64 {
+            return Err(EFAULT.into());
+        }
+        self.next_input += 1;
+        Ok(n)
+    }
+
+    fn write_pieces(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        pieces: &[Piece],
+        offset: Option<u64>,
+    ) -> Answer {
+        if matches!(self.descriptors.get(fd)?.object, Object::Driver) {
+            return self.write_message(mem, pieces);
+        }
+        let mut written = 0;
+        gather(mem, pieces, |mem, bytes| {
+            let n = self.write_chunk(
+                mem,
+                fd,
+                bytes,
+                offset.map(|o| o + written),
+                written == 0,
+                total(pieces),
+            )?;
+            written += n;
+            Ok(n)
+        })
+    }
+
+    /// Writes a part of one call's bytes; `whole` is the size of the call.
+    fn write_chunk(
+        &mut self,
+        mem: &Memory,
+        fd: i32,
+        bytes: &[u8],
+        offset: Option<u64>,
+        first: bool,
+        whole: u64,
+    ) -> Answer {
+        let limit = self.limits.output_bytes;
+        let open = self.descriptors.get(fd)?;
+        let (nonblocking, append, position) =
+            (open.nonblocking(), open.status & O_APPEND != 0, open.offset);
+        let len = bytes.len() as u64;
+        match open.object {
+            Object::Stdout => output(&mut self.stdout, bytes, limit),
+            Object::Stderr => output(&mut self.stderr, bytes, limit),
+            Object::File(id) => {
+                // Linux appends even where `pwrite` names an offset.
+                let at = if append {
+                    self.size(id)?
+                } else {
+                    offset.unwrap_or(position)
+                };
+                self.files.write(mem, id, at, bytes)?;
+                if offset.is_none() {
+                    self.descriptors.get_mut(fd)?.offset = at + len;
+                }
+                Ok(len)
+            }
+            Object::Character(CharacterDevice::Full) => Err(ENOSPC.into()),
+            Object::Character(_) => Ok(len),
+            Object::PipeWriter(id) => {
+                let pipe = self.descriptors.pipes.get_mut(&id).ok_or(EIO)?;
+                if pipe.readers == 0 {
+                    return Err(self.broken_pipe(mem));
+                }
+                let room = (PIPE_CAPACITY - pipe.bytes.len()) as u64;
+                if room < len && !nonblocking {
+                    return Err(unsupported(
+                        "write: waiting for ever on a full pipe that only this process can read",
+                    ));
+                }
+                if first && (room == 0 || whole <= PIPE_ATOMIC && room < whole) {
+                    return Err(EAGAIN.into());
+                }
+                let n = room.min(len);
+                pipe.bytes.extend(&bytes[..n as usize]);
+                Ok(n)
+            }
+            Object::Event { count, semaphore } => {
+                let word = bytes.first_chunk::<8>().ok_or(EINVAL)?;
+                let value = u64::from_le_bytes(*word);
+                if value == u64::MAX {
+                    return Err(EINVAL.into());
+                }
+                let Some(sum) = count.checked_add(value).filter(|&s| s < u64::MAX) else {
+                    return Err(if nonblocking {
+                        EAGAIN.into()
+                    } else {
+                        unsupported("write: waiting for ever on a full event")
+                    });
+                };
+                self.descriptors.get_mut(fd)?.object = Object::Event {
+                    count: sum,
+                    semaphore,
+                };
+                Ok(8)
+            }
+            _ => Err(EINVAL.into()),
+        }
+    }
+
+    /// A message of the driver: kind, nonce, text.
+    fn write_message(&mut self, mem: &mut Memory, pieces: &[Piece]) -> Answer {
+        let len = total(pieces);
+        if len > self.limits.output_bytes {
+            return Err(Stop::Exit(Exit::OutputLimit));
+        }
+        let mut message = Vec::new();
+        let n = gather(mem, pieces, |_, bytes| {
+            message.extend_from_slice(bytes);
+            Ok(bytes.len() as u64)
+        })?;
+        if n < len {
+            return Err(EFAULT.into());
+        }
+        let Some(device) = &self.device else {
+            return Err(EIO.into());
+        };
+        let (kind, text) = match message.split_first() {
+            Some((&kind, rest)) if rest.starts_with(&device.nonce) => {
+                (kind, &rest[device.nonce.len()..])
+            }
+            _ => return Err(Stop::Exit(Exit::ForgedMarker)),
+        };
+        match kind {
+            Device::BEGIN => Err(Stop::Mark(MarkKind::Begin, n)),
+            Device::END => Err(Stop::Mark(MarkKind::End, n)),
+            _ => {
+                self.message_bytes += n;
+                if self.message_bytes > self.limits.output_bytes {
+                    return Err(Stop::Exit(Exit::OutputLimit));
+                }
+                self.messages.push((kind, text.to_vec()));
+                Ok(n)
+            }
+        }
+    }
+
+    /// Bytes of a file.
+    pub(super) fn size(&self, id: FileId) -> Result<u64, Errno> {
+        Ok(self.files.file(id)?.content.bytes().len() as u64)
+    }
+
+    pub(super) fn lseek(&mut self, fd: i32, offset: i64, whence: u32) -> Answer {
+        const SET: u32 = 0;
+        const CURRENT: u32 = 1;
+        const END: u32 = 2;
+        const DATA: u32 = 3;
+        const HOLE: u32 = 4;
+        self.seekable(fd)?;
+        if whence > HOLE {
+            return Err(EINVAL.into());
+        }
+        let open = self.descriptors.get(fd)?;
+        let size = match &open.object {
+            Object::File(id) => self.size(*id)?,
+            Object::Text(bytes) => bytes.len() as u64,
+            Object::Character(_) => return Ok(0),
+            _ => 0,
+        };
+        let base = match whence {
+            SET => 0,
+            CURRENT => open.offset,
+            END => size,
+            // A file without holes: everything is data, and the hole is its end.
+            DATA | HOLE => {
+                let at = u64::try_from(offset)
+                    .ok()
+                    .filter(|&o| o < size)
+                    .ok_or(ENXIO)?;
+                let at = if whence == DATA { at } else { size };
+                self.descriptors.get_mut(fd)?.offset = at;
+                return Ok(at);
+            }
+            _ => return Err(EINVAL.into()),
+        };
+        let at = (base as i64).checked_add(offset).ok_or(EOVERFLOW)?;
+        let at = u64::try_from(at).map_err(|_| EINVAL)?;
+        let open = self.descriptors.get_mut(fd)?;
+        open.offset = at;
+        if let (Object::Directory { entries }, 0) = (&mut open.object, at) {
+            *entries = None;
+        }
+        Ok(at)
+    }
+
+    pub(super) fn fsync(&self, fd: i32) -> Answer {
+        let open = self.descriptors.get(fd)?;
+        match open.object {
+            _ if open.status & O_PATH != 0 => Err(EBADF.into()),
+            Object::File(_) | Object::Directory { .. } => Ok(0),
+            _ => Err(EINVAL.into()),
+        }
+    }
+
+    pub(super) fn truncate(&mut self, mem: &mut Memory, path: u64, size: i64) -> Answer {
+        let path = take_path(mem, path)?;
+        let size = u64::try_from(size).map_err(|_| EINVAL)?;
+        let id = self.file_for(AT_FDCWD, &path, MAY_WRITE)?;
+        self.files.truncate(mem, id, size)?;
+        Ok(0)
+    }
+
+    pub(super) fn ftruncate(&mut self, mem: &Memory, fd: i32, size: i64) -> Answer {
+        let size = u64::try_from(size).map_err(|_| EINVAL)?;
+        let open = self.descriptors.get(fd)?;
+        match open.object {
+            _ if open.status & O_PATH != 0 => Err(EBADF.into()),
+            Object::File(id) if open.writable() => {
+                self.files.truncate(mem, id, size)?;
+                Ok(0)
+            }
+            _ => Err(EINVAL.into()),
+        }
+    }
+
+    pub(super) fn fallocate(
+        &mut self,
+        mem: &Memory,
+        fd: i32,
+        mode: u32,
+        offset: i64,
+        len: i64,
+    ) -> Answer {
+        const KEEP_SIZE: u32 = 1;
+        let offset = u64::try_from(offset).map_err(|_| EINVAL)?;
+        let len = u64::try_from(len).ok().filter(|&l| l > 0).ok_or(EINVAL)?;
+        let open = self.descriptors.get(fd)?;
+        if mode & !KEEP_SIZE != 0 {
+            return Err(EOPNOTSUPP.into());
+        }
+        if !open.writable() {
+            return Err(EBADF.into());
+        }
+        let Object::File(id) = open.object else {
+            return Err(match open.object {
+                Object::PipeWriter(_) | Object::Stdout | Object::Stderr => ESPIPE,
+                _ => ENODEV,
+            }
+            .into());
+        };
+        let end = offset
+            .checked_add(len)
+            .filter(|&e| e <= i64::MAX as u64)
+            .ok_or(EFBIG)?;
+        if mode & KEEP_SIZE == 0 && end > self.size(id)? {
+            self.files.truncate(mem, id, end)?;
+        }
+        Ok(0)
+    }
+
+    pub(super) fn fadvise(&self, fd: i32, _offset: i64, len: i64, advice: u32) -> Answer {
+        let open = self.descriptors.get(fd)?;
+        if matches!(
+            open.object,
+            Object::Stdin
+                | Object::Stdout
+                | Object::Stderr
+                | Object::PipeReader(_)
+                | Object::PipeWriter(_)
+        ) {
+            return Err(ESPIPE.into());
+        }
+        if advice > 5 || len < 0 {
+            Err(EINVAL.into())
+        } else {
+            Ok(0)
+        }
+    }
+
+    pub(super) fn sendfile(
+        &mut self,
+        mem: &mut Memory,
+        out: i32,
+        input: i32,
+        at: u64,
+        count: u64,
+    ) -> Answer {
+        self.readable(input)?;
+        self.writable(out)?;
+        let mut position = if at == 0 {
+            self.descriptors.get(input)?.offset
+        } else {
+            take_u64(mem, at)?
+        };
+        if position > i64::MAX as u64 || matches!(self.descriptors.get(out)?.object, Object::Driver)
+        {
+            return Err(EINVAL.into());
+        }
+        let count = count.min(MAX_RW_COUNT);
+        let source = self.source(input)?;
+        let mut done = 0;
+        while done < count {
+            let bytes = source.bytes();
+            let from = bytes.len().min(position as usize);
+            let to = bytes
+                .len()
+                .min(from + (count - done).min(COPY_CHUNK) as usize);
+            if from == to {
+                break;
+            }
+            let n = self.write_chunk(mem, out, &bytes[from..to], None, done == 0, count)?;
+            position += n;
+            done += n;
+            if n < (to - from) as u64 {
+                break;
+            }
+        }
+        if at == 0 {
+            self.descriptors.get_mut(input)?.offset = position;
+        } else {
+            give(mem, at, &position.to_le_bytes())?;
+        }
+        Ok(done)
+    }
+}
+
+/// Copies what a file has from an offset on into the guest's buffer.
+fn copy_from(mem: &mut Memory, pieces: &[Piece], bytes: &[u8], offset: u64) -> Answer {
+    let available = (bytes.len() as u64).saturating_sub(offset);
+    let n = available.min(total(pieces));
+    scatter(mem, pieces, n, |done, buffer| {
+        let from = (offset + done) as usize;
+        buffer.copy_from_slice(&bytes[from..from + buffer.len()]);
+    })
+}
+
+/// Appends to an output up to its limit.
+fn output(stream: &mut Vec<u8>, bytes: &[u8], limit: u64) -> Answer {
+    let room = limit.saturating_sub(stream.len() as u64);
+    let n = room.min(bytes.len() as u64);
+    stream.extend_from_slice(&bytes[..n as usize]);
+    if n < bytes.len() as u64 {
+        Err(Stop::Exit(Exit::OutputLimit))
+    } else {
+        Ok(n)
+    }
+}

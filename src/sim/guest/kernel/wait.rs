@@ -1,0 +1,432 @@
+//! Waiting: poll, select, epoll, futex and sleeping.
+//!
+//! There is nobody else in the guest's world: what is not ready now never will be. A wait with a time limit lets the
+//! clock advance by it; one without would last for ever, which ends the run with its reason.
+use super::abi::*;
+use super::clock::{parse_timespec, parse_timeval, timespec};
+use super::descriptor::{Object, Open, PIPE_CAPACITY};
+use super::user::{Record, check_range, give, take, take_u32, take_u64};
+use super::{Answer, Kernel, Stop, unsupported};
+use crate::sim::memory::Memory;
+use std::collections::BTreeMap;
+
+const POLLIN: u32 = 1;
+const POLLOUT: u32 = 4;
+const POLLERR: u32 = 8;
+const POLLHUP: u32 = 16;
+const POLLNVAL: u32 = 32;
+const POLLRDNORM: u32 = 0x40;
+const POLLWRNORM: u32 = 0x100;
+/// Most descriptors that `select` takes: those of its fixed sets.
+const SELECT_MAX: u64 = 1024;
+
+/// How long a wait may last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timeout(Option<u64>);
+
+impl Timeout {
+    /// From milliseconds; negative: for ever.
+    pub(super) fn milliseconds(ms: i32) -> Self {
+        Self(u64::try_from(ms).ok().map(|ms| ms * 1_000_000))
+    }
+}
+
+impl Kernel {
+    /// What `poll` would report of an open file.
+    fn ready(&self, open: &Open) -> u32 {
+        match &open.object {
+            Object::PipeReader(id) => match self.descriptors.pipes.get(id) {
+                Some(pipe) => {
+                    let input = if pipe.bytes.is_empty() {
+                        0
+                    } else {
+                        POLLIN | POLLRDNORM
+                    };
+                    input | if pipe.writers == 0 { POLLHUP } else { 0 }
+                }
+                None => POLLHUP,
+            },
+            Object::PipeWriter(id) => match self.descriptors.pipes.get(id) {
+                Some(pipe) if pipe.readers > 0 => {
+                    // Linux calls a pipe writable while a whole page fits.
+                    if PIPE_CAPACITY - pipe.bytes.len() >= 4096 {
+                        POLLOUT | POLLWRNORM
+                    } else {
+                        0
+                    }
+                }
+                _ => POLLOUT | POLLWRNORM | POLLERR,
+            },
+            Object::Stdin => {
+                let rest = self.stdin_position < self.stdin.len() as u64;
+                POLLHUP | if rest { POLLIN | POLLRDNORM } else { 0 }
+            }
+            Object::Stdout | Object::Stderr => POLLOUT | POLLWRNORM,
+            Object::Event { count, .. } => {
+                (if *count > 0 { POLLIN } else { 0 })
+                    | if *count < u64::MAX - 1 { POLLOUT } else { 0 }
+            }
+            Object::Epoll(watched) => {
+                let any = watched.iter().any(|(&fd, &(events, _))| {
+                    self.descriptors.get(fd).is_ok_and(|o| {
+                        !matches!(o.object, Object::Epoll(_))
+                            && self.ready(o) & (events | 0x18) != 0
+                    })
+                });
+                if any { POLLIN | POLLRDNORM } else { 0 }
+            }
+            _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
+        }
+    }
+
+    /// Nothing is ready: time passes, or the run ends.
+    fn wait_in_vain(&mut self, call: &str, timeout: Timeout) -> Result<(), Stop> {
+        match timeout.0 {
+            Some(ns) => {
+                self.sleep(ns);
+                Ok(())
+            }
+            None => Err(unsupported(format!(
+                "{call}: waiting for ever, as nobody else can make anything ready"
+            ))),
+        }
+    }
+
+    pub(super) fn poll(
+        &mut self,
+        mem: &mut Memory,
+        list: u64,
+        count: u64,
+        timeout: Timeout,
+    ) -> Answer {
+        // An `unsigned int` for the kernel, too.
+        let count = count & 0xffff_ffff;
+        if count > self.descriptors.limit {
+            return Err(EINVAL.into());
+        }
+        let mut answered = 0;
+        for i in 0..count {
+            let at = list.wrapping_add(8 * i);
+            let entry = u64::from_le_bytes(take(mem, at)?);
+            let (fd, events) = (entry as i32, (entry >> 32) as u32 & 0xffff);
+            let found = match self.descriptors.get(fd) {
+                _ if fd < 0 => 0,
+                Ok(open) => self.ready(open) & (events | POLLERR | POLLHUP),
+                Err(_) => POLLNVAL,
+            };
+            answered += u64::from(found != 0);
+            give(mem, at.wrapping_add(6), &(found as u16).to_le_bytes())?;
+        }
+        if answered == 0 {
+            self.wait_in_vain("poll", timeout)?;
+        }
+        Ok(answered)
+    }
+
+    pub(super) fn ppoll(
+        &mut self,
+        mem: &mut Memory,
+        list: u64,
+        count: u64,
+        time: u64,
+        mask: u64,
+        size: u64,
+    ) -> Answer {
+        let timeout = self.timeout_at(mem, time)?;
+        if mask != 0 && size != 8 {
+            return Err(EINVAL.into());
+        }
+        self.poll(mem, list, count, timeout)
+    }
+
+    fn timeout_at(&self, mem: &mut Memory, at: u64) -> Result<Timeout, Stop> {
+        if at == 0 {
+            return Ok(Timeout(None));
+        }
+        Ok(Timeout(Some(parse_timespec(take(mem, at)?)?)))
+    }
+
+    pub(super) fn select(
+        &mut self,
+        mem: &mut Memory,
+        count: i32,
+        sets: [u64; 3],
+        time: u64,
+    ) -> Answer {
+        let timeout = if time == 0 {
+            Timeout(None)
+        } else {
+            Timeout(Some(parse_timeval(take(mem, time)?)?))
+        };
+        let answer = self.select_sets(mem, count, sets, timeout)?;
+        if time != 0 {
+            // Linux writes back what is left of the time.
+            let left = if answer == 0 {
+                0
+            } else {
+                timeout.0.unwrap_or(0)
+            };
+            give(
+                mem,
+                time,
+                &Record::new()
+                    .u64(left / 1_000_000_000)
+                    .u64(left % 1_000_000_000 / 1000)
+                    .bytes(),
+            )?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn pselect(
+        &mut self,
+        mem: &mut Memory,
+        count: i32,
+        sets: [u64; 3],
+        time: u64,
+        mask: u64,
+    ) -> Answer {
+        let timeout = self.timeout_at(mem, time)?;
+        if mask != 0 {
+            let (set, size) = (take_u64(mem, mask)?, take_u64(mem, mask.wrapping_add(8))?);
+            if set != 0 && size != 8 {
+                return Err(EINVAL.into());
+            }
+        }
+        let answer = self.select_sets(mem, count, sets, timeout)?;
+        if time != 0 {
+            let left = if answer == 0 {
+                0
+            } else {
+                timeout.0.unwrap_or(0)
+            };
+            give(mem, time, &timespec(left))?;
+        }
+        Ok(answer)
+    }
+
+    fn select_sets(
+        &mut self,
+        mem: &mut Memory,
+        count: i32,
+        sets: [u64; 3],
+        timeout: Timeout,
+    ) -> Answer {
+        let count = u64::try_from(count).map_err(|_| EINVAL)?.min(SELECT_MAX);
+        let words = count.div_ceil(64);
+        let wanted = [
+            POLLIN | POLLRDNORM | POLLHUP | POLLERR,
+            POLLOUT | POLLWRNORM | POLLERR,
+            0,
+        ];
+        let mut results = Vec::new();
+        let mut answered = 0;
+        for (set, events) in sets.into_iter().zip(wanted) {
+            for word in 0..if set == 0 { 0 } else { words } {
+                let at = set.wrapping_add(8 * word);
+                let bits = take_u64(mem, at)?;
+                let mut out = 0;
+                for bit in (0..64).filter(|b| bits >> b & 1 != 0 && word * 64 + b < count) {
+                    let open = self.descriptors.get((word * 64 + bit) as i32)?;
+                    if self.ready(open) & events != 0 {
+                        out |= 1 << bit;
+                        answered += 1;
+                    }
+                }
+                results.push((at, out));
+            }
+        }
+        for (at, out) in results {
+            give(mem, at, &u64::to_le_bytes(out))?;
+        }
+        if answered == 0 {
+            self.wait_in_vain("select", timeout)?;
+        }
+        Ok(answered)
+    }
+
+    pub(super) fn epoll_create(&mut self, size: i32, flags: u32, old: bool) -> Answer {
+        if old && size <= 0 || flags & !O_CLOEXEC != 0 {
+            return Err(EINVAL.into());
+        }
+        let open = Open::new(Object::Epoll(BTreeMap::new()), O_RDWR, None);
+        Ok(self.descriptors.insert(open, flags & O_CLOEXEC != 0)? as u64)
+    }
+
+    pub(super) fn epoll_ctl(
+        &mut self,
+        mem: &mut Memory,
+        epoll: i32,
+        operation: u32,
+        fd: i32,
+        event: u64,
+    ) -> Answer {
+        const ADD: u32 = 1;
+        const REMOVE: u32 = 2;
+        const MODIFY: u32 = 3;
+        let (events, data) = if operation == REMOVE {
+            (0, 0)
+        } else {
+            (take_u32(mem, event)?, take_u64(mem, event.wrapping_add(4))?)
+        };
+        self.descriptors.get(epoll)?;
+        let target = &self.descriptors.get(fd)?.object;
+        if matches!(
+            target,
+            Object::File(_) | Object::Directory { .. } | Object::Text(_) | Object::Character(_)
+        ) {
+            return Err(EPERM.into());
+        }
+        // Edge-triggered and one-shot interests need a memory of what was reported.
+        if events & (1 << 31 | 1 << 30) != 0 {
+            return Err(unsupported("epoll_ctl: EPOLLET and EPOLLONESHOT"));
+        }
+        let Object::Epoll(watched) = &mut self.descriptors.get_mut(epoll)?.object else {
+            return Err(EINVAL.into());
+        };
+        if fd == epoll {
+            return Err(EINVAL.into());
+        }
+        match (operation, watched.contains_key(&fd)) {
+            (ADD, true) => return Err(EEXIST.into()),
+            (REMOVE | MODIFY, false) => return Err(ENOENT.into()),
+            (ADD | MODIFY, _) => {
+                watched.insert(fd, (events, data));
+            }
+            (REMOVE, true) => {
+                watched.remove(&fd);
+            }
+            _ => return Err(EINVAL.into()),
+        }
+        Ok(0)
+    }
+
+    pub(super) fn epoll_wait(
+        &mut self,
+        mem: &mut Memory,
+        epoll: i32,
+        at: u64,
+        max: i32,
+        timeout: Timeout,
+    ) -> Answer {
+        let max = usize::try_from(max)
+            .ok()
+            .filter(|&m| m > 0 && m <= i32::MAX as usize / 12)
+            .ok_or(EINVAL)?;
+        check_range(at, 12 * max as u64)?;
+        let Object::Epoll(watched) = &self.descriptors.get(epoll)?.object else {
+            return Err(EINVAL.into());
+        };
+        let mut found = Vec::new();
+        for (&fd, &(events, data)) in watched {
+            let Ok(open) = self.descriptors.get(fd) else {
+                continue;
+            };
+            let ready = self.ready(open) & (events | POLLERR | POLLHUP);
+            if ready != 0 && found.len() < max {
+                found.push((ready, data));
+            }
+        }
+        for (i, &(ready, data)) in found.iter().enumerate() {
+            give(
+                mem,
+                at + 12 * i as u64,
+                &Record::new().u32(ready).u64(data).bytes(),
+            )?;
+        }
+        if found.is_empty() {
+            self.wait_in_vain("epoll_wait", timeout)?;
+        }
+        Ok(found.len() as u64)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of the system call"
+    )]
+    pub(super) fn futex(
+        &mut self,
+        mem: &mut Memory,
+        at: u64,
+        operation: u32,
+        value: u32,
+        time: u64,
+        _second: u64,
+        bits: u32,
+    ) -> Answer {
+        const CLOCK_REALTIME_FLAG: u32 = 256;
+        let command = operation & !(128 | CLOCK_REALTIME_FLAG);
+        match command {
+            // WAIT, WAIT_BITSET
+            0 | 9 => {
+                if command == 9 && bits == 0 {
+                    return Err(EINVAL.into());
+                }
+                let limit = if time == 0 {
+                    None
+                } else {
+                    Some(parse_timespec(take(mem, time)?)?)
+                };
+                if !at.is_multiple_of(4) {
+                    return Err(EINVAL.into());
+                }
+                if take_u32(mem, at)? != value {
+                    return Err(EAGAIN.into());
+                }
+                let Some(limit) = limit else {
+                    return Err(unsupported("futex wait without another thread"));
+                };
+                // WAIT takes a duration, WAIT_BITSET a point in time.
+                let left = match (command, operation & CLOCK_REALTIME_FLAG != 0) {
+                    (0, _) => limit,
+                    (_, true) => limit.saturating_sub(self.realtime_ns()),
+                    (_, false) => limit.saturating_sub(self.monotonic_ns()),
+                };
+                self.sleep(left);
+                Err(ETIMEDOUT.into())
+            }
+            // WAKE, WAKE_BITSET: nobody waits.
+            1 | 10 => {
+                if !at.is_multiple_of(4) || command == 10 && bits == 0 {
+                    return Err(EINVAL.into());
+                }
+                check_range(at, 4)?;
+                Ok(0)
+            }
+            // REQUEUE, CMP_REQUEUE, WAKE_OP
+            3..=5 => Ok(0),
+            other => Err(unsupported(format!("futex operation {other}"))),
+        }
+    }
+
+    pub(super) fn nanosleep(&mut self, mem: &mut Memory, request: u64, _left: u64) -> Answer {
+        let ns = parse_timespec(take(mem, request)?)?;
+        self.sleep(ns);
+        Ok(0)
+    }
+
+    pub(super) fn clock_nanosleep(
+        &mut self,
+        mem: &mut Memory,
+        clock: i32,
+        flags: u32,
+        request: u64,
+        _left: u64,
+    ) -> Answer {
+        const ABSOLUTE: u32 = 1;
+        let reading = self.sleeping_clock(clock)?;
+        let ns = parse_timespec(take(mem, request)?)?;
+        // A sleep on the processor's own clock never ends: it does not run while the process sleeps.
+        if clock == 2 && (flags & ABSOLUTE == 0 || ns > reading) {
+            return Err(unsupported(
+                "clock_nanosleep: on the processor time of a sleeping process",
+            ));
+        }
+        self.sleep(if flags & ABSOLUTE != 0 {
+            ns.saturating_sub(reading)
+        } else {
+            ns
+        });
+        Ok(0)
+    }
+}

@@ -1,0 +1,207 @@
+//! Named guest profiles: what CPUID answers, where things lie in memory, and the clock's first reading.
+use crate::sim::isa::state::CpuidLeaf;
+use crate::sim::memory::USER_END;
+use std::sync::Arc;
+
+/// What a guest sees of its machine besides the timing.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Name, as the machine file gives it.
+    pub name: &'static str,
+    /// What CPUID answers. It never exceeds what the simulator implements.
+    pub cpuid: Arc<[CpuidLeaf]>,
+    /// Where position-independent executables go (rounded down to their alignment).
+    pub pie_base: u64,
+    /// Mappings are placed below this address, or below the stack's guard zone where that is lower.
+    pub mmap_top: u64,
+    /// First address beyond the stack.
+    pub stack_top: u64,
+    /// `AT_HWCAP2`.
+    pub hwcap2: u64,
+    /// `AT_MINSIGSTKSZ`, bytes.
+    pub minimum_signal_stack: u64,
+    /// `uname -r`.
+    pub kernel_release: &'static str,
+    /// CLOCK_REALTIME at the start, seconds since 1970; also the time stamp of every file.
+    pub start_time_s: u64,
+    /// CLOCK_MONOTONIC at the start, seconds.
+    pub uptime_s: u64,
+}
+
+impl Profile {
+    /// The names that [`Profile::named`] knows.
+    pub const NAMES: [&'static str; 1] = ["x86-64-v2"];
+
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "x86-64-v2" => Some(Self::x86_64_v2()),
+            _ => None,
+        }
+    }
+
+    /// A single-core processor with the instructions of x86-64-v2 and nothing beyond: no XSAVE, no AVX.
+    ///
+    /// Vendor, family and model are those of the first processor of that level (Nehalem), so that libraries which
+    /// choose routines by them choose routines of that level. The vendor also makes glibc read its cache sizes from
+    /// leaf 4.
+    pub fn x86_64_v2() -> Self {
+        Self {
+            name: "x86-64-v2",
+            cpuid: x86_64_v2_cpuid().into(),
+            pie_base: 0x5555_5555_4000,
+            mmap_top: 0x7fff_f7ff_f000,
+            stack_top: USER_END,
+            hwcap2: 0,
+            // What Linux computes for a processor whose frame holds the 512 bytes of FXSAVE.
+            minimum_signal_stack: 1440,
+            kernel_release: "6.1.0",
+            start_time_s: 1_704_067_200,
+            uptime_s: 1000,
+        }
+    }
+
+    /// The answer of CPUID; all zero for unknown leaves.
+    pub fn leaf(&self, leaf: u32, subleaf: u32) -> [u32; 4] {
+        self.cpuid
+            .iter()
+            .find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf))
+            .map_or([0; 4], |l| l.out)
+    }
+
+    /// The brand string of leaves 0x80000002 to 0x80000004.
+    pub fn brand(&self) -> String {
+        let bytes: Vec<u8> = (0x8000_0002..=0x8000_0004)
+            .flat_map(|l| self.leaf(l, 0))
+            .flat_map(u32::to_le_bytes)
+            .take_while(|&b| b != 0)
+            .collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Family, model and stepping, with the extended fields folded in.
+    pub fn signature(&self) -> (u32, u32, u32) {
+        let eax = self.leaf(1, 0)[0];
+        let family = eax >> 8 & 15;
+        let model = eax >> 4 & 15 | (eax >> 16 & 15) << 4;
+        (family, model, eax & 15)
+    }
+}
+
+/// A cache as leaf 4 describes it; `kind` is 1 for data, 2 for instructions, 3 for both.
+fn cache_leaf(subleaf: u32, kind: u32, level: u32, bytes: u32, ways: u32) -> CpuidLeaf {
+    let line = 64;
+    let sets = bytes / line / ways;
+    CpuidLeaf {
+        leaf: 4,
+        subleaf: Some(subleaf),
+        // Self-initialising; shared by one thread; one core in the package.
+        out: [
+            kind | level << 5 | 1 << 8,
+            (ways - 1) << 22 | (line - 1),
+            sets - 1,
+            0,
+        ],
+    }
+}
+
+fn x86_64_v2_cpuid() -> Vec<CpuidLeaf> {
+    let leaf = |leaf, out| CpuidLeaf {
+        leaf,
+        subleaf: None,
+        out,
+    };
+    let word = |s: &[u8], i: usize| {
+        let mut bytes = [0; 4];
+        for (to, from) in bytes.iter_mut().zip(s.iter().skip(4 * i)) {
+            *to = *from;
+        }
+        u32::from_le_bytes(bytes)
+    };
+    let bits = |numbers: &[u32]| numbers.iter().fold(0, |sum, n| sum | 1u32 << n);
+
+    // Leaf 1 ECX: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT.
+    let features_ecx = bits(&[0, 9, 13, 19, 20, 23]);
+    // Leaf 1 EDX: FPU, TSC, CMPXCHG8B, CMOV, MMX, FXSR, SSE, SSE2. No HTT: one logical processor.
+    let features_edx = bits(&[0, 4, 8, 15, 23, 24, 25, 26]);
+    let vendor = b"GenuineIntel";
+    let brand = b"tickmark x86-64-v2";
+    let mut leaves = vec![
+        leaf(0, [7, word(vendor, 0), word(vendor, 2), word(vendor, 1)]),
+        // Family 6, model 26, stepping 5; one logical processor; lines of 64 bytes.
+        leaf(
+            1,
+            [0x0001_06a5, 1 << 16 | 8 << 8, features_ecx, features_edx],
+        ),
+        // 0xff: ask leaf 4 for the caches. 0xf0: 64-byte prefetching.
+        leaf(2, [0x0000_ff01, 0x0000_00f0, 0, 0]),
+        cache_leaf(0, 1, 1, 32 << 10, 8),
+        cache_leaf(1, 2, 1, 32 << 10, 8),
+        cache_leaf(2, 3, 2, 1 << 20, 16),
+        cache_leaf(3, 3, 3, 8 << 20, 16),
+        leaf(7, [0; 4]),
+        leaf(0x8000_0000, [0x8000_0008, 0, 0, 0]),
+        // LAHF/SAHF; SYSCALL, NX, RDTSCP, long mode.
+        leaf(0x8000_0001, [0, 0, bits(&[0]), bits(&[11, 20, 27, 29])]),
+        // L2 as the extended leaf says it: kilobytes, associativity code 8 (16 ways), line size.
+        leaf(0x8000_0006, [0, 0, 1024 << 16 | 8 << 12 | 64, 0]),
+        // 39 physical and 48 virtual address bits.
+        leaf(0x8000_0008, [48 << 8 | 39, 0, 0, 0]),
+    ];
+    for part in 0..3 {
+        let out = std::array::from_fn(|i| word(brand, part * 4 + i));
+        leaves.push(leaf(0x8000_0002 + part as u32, out));
+    }
+    leaves.sort_by_key(|l| (l.leaf, l.subleaf));
+    leaves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_known_and_the_brand_reads_back() {
+        for name in Profile::NAMES {
+            assert_eq!(Profile::named(name).unwrap().name, name);
+        }
+        assert!(Profile::named("x86-64-v9").is_none());
+        let profile = Profile::x86_64_v2();
+        assert_eq!(profile.brand(), "tickmark x86-64-v2");
+        assert_eq!(profile.signature(), (6, 26, 5));
+    }
+
+    #[test]
+    fn the_cache_leaves_multiply_out_to_their_sizes() {
+        let profile = Profile::x86_64_v2();
+        let size = |subleaf| {
+            let [_, ebx, ecx, _] = profile.leaf(4, subleaf);
+            ((ebx >> 22) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx & 0xfff) + 1) * (ecx + 1)
+        };
+        assert_eq!(
+            [size(0), size(1), size(2), size(3)],
+            [32 << 10, 32 << 10, 1 << 20, 8 << 20]
+        );
+        assert_eq!(profile.leaf(4, 4)[0], 0, "the list of caches ends");
+        assert_eq!(profile.leaf(0x8000_0006, 0)[2] >> 16, 1024);
+    }
+
+    #[test]
+    fn nothing_beyond_v2_is_advertised() {
+        let profile = Profile::x86_64_v2();
+        let [max, ..] = profile.leaf(0, 0);
+        assert!(max < 0xd, "no XSAVE leaf");
+        let ecx = profile.leaf(1, 0)[2];
+        for (bit, name) in [
+            (12, "FMA"),
+            (22, "MOVBE"),
+            (26, "XSAVE"),
+            (27, "OSXSAVE"),
+            (28, "AVX"),
+            (30, "RDRAND"),
+        ] {
+            assert_eq!(ecx >> bit & 1, 0, "{name}");
+        }
+        assert_eq!(profile.leaf(7, 0), [0; 4], "no BMI, ERMS, FSRM");
+    }
+}

@@ -1,0 +1,76 @@
+//! Function names from the symbol tables of an ELF file.
+use super::elf::{u16_at, u32_at, u64_at};
+
+const SHT_SYMTAB: u32 = 2;
+const SHT_DYNSYM: u32 = 11;
+const SYMBOL_SIZE: u64 = 24;
+/// Longest name that is shown, bytes: names come from the candidate, and C++ ones can be very long.
+const MAX_NAME: usize = 200;
+
+/// `name+0xoff` of the function that holds the byte at this offset of the file. `.symtab` is asked before `.dynsym`;
+/// `None` if neither knows it or the file is damaged.
+pub(super) fn name(file: &[u8], offset: u64) -> Option<String> {
+    let address = address_of(file, offset)?;
+    [SHT_SYMTAB, SHT_DYNSYM]
+        .into_iter()
+        .find_map(|kind| in_table(file, kind, address))
+}
+
+/// The address at which the file wants the byte at this offset to be.
+fn address_of(file: &[u8], offset: u64) -> Option<u64> {
+    let headers = u64_at(file, 32)?;
+    let count = u64::from(u16_at(file, 56)?);
+    (0..count).find_map(|i| {
+        let at = headers.checked_add(i * 56)?;
+        let start = u64_at(file, at.checked_add(8)?)?;
+        let within = offset.checked_sub(start)?;
+        // Whole pages are mapped, so that code may stand before or behind the segment's own bytes; both are rare.
+        (u32_at(file, at)? == 1 && within < u64_at(file, at.checked_add(32)?)?)
+            .then(|| u64_at(file, at + 16).map(|a| a.wrapping_add(within)))?
+    })
+}
+
+fn in_table(file: &[u8], kind: u32, address: u64) -> Option<String> {
+    let sections = u64_at(file, 40)?;
+    let count = u64::from(u16_at(file, 60)?);
+    let header = |i: u64| sections.checked_add(i.checked_mul(64)?);
+    let table = (0..count)
+        .filter_map(header)
+        .find(|&h| h.checked_add(4).and_then(|at| u32_at(file, at)) == Some(kind))?;
+    let (start, size) = (
+        u64_at(file, table.checked_add(24)?)?,
+        u64_at(file, table.checked_add(32)?)?,
+    );
+    let strings = header(u64::from(u32_at(file, table.checked_add(40)?)?))?;
+    let strings = u64_at(file, strings.checked_add(24)?)?;
+    let size = size.min((file.len() as u64).saturating_sub(start));
+    let mut best: Option<(u64, u64)> = None;
+    for i in 0..size / SYMBOL_SIZE {
+        let at = start + i * SYMBOL_SIZE;
+        let (name, info) = (u32_at(file, at)?, *file.get(at as usize + 4)?);
+        let (section, value, length) = (
+            u16_at(file, at + 6)?,
+            u64_at(file, at + 8)?,
+            u64_at(file, at + 16)?,
+        );
+        // Functions (also indirect ones) that are defined here; those without a size hold what follows them.
+        if !matches!(info & 15, 0 | 2 | 10) || section == 0 || section >= 0xff00 || name == 0 {
+            continue;
+        }
+        let Some(within) = address.checked_sub(value) else {
+            continue;
+        };
+        if (within < length || length == 0) && best.is_none_or(|(offset, _)| within < offset) {
+            best = Some((within, strings.checked_add(u64::from(name))?));
+        }
+    }
+    let (within, at) = best?;
+    let bytes = file.get(usize::try_from(at).ok()?..)?;
+    let bytes = bytes.split(|&b| b == 0).next()?;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_NAME)]);
+    Some(if within == 0 {
+        text.into_owned()
+    } else {
+        format!("{text}+{within:#x}")
+    })
+}
