@@ -1,5 +1,8 @@
 //! One guest on one machine: the loop that joins instructions, kernel and time, and its snapshots.
-use super::guest::{Guest, LoadError, kernel::{Control, Kernel, MarkKind, Now}};
+use super::guest::{
+    Guest, LoadError,
+    kernel::{Control, Kernel, MarkKind, Now},
+};
 use super::isa::op::Context;
 use super::isa::run::{Engine, Stop};
 use super::isa::state::Cpu;
@@ -54,7 +57,12 @@ impl<T: Timing> Simulation<T> {
     ///
     /// # Errors
     /// Why the program cannot be loaded.
-    pub fn new(guest: Result<Guest, LoadError>, timing: T, engine: Engine<T>, limits: Limits) -> Result<Self, LoadError> {
+    pub fn new(
+        guest: Result<Guest, LoadError>,
+        timing: T,
+        engine: Engine<T>,
+        limits: Limits,
+    ) -> Result<Self, LoadError> {
         let Guest { cpu, mem, kernel } = guest?;
         Ok(Self {
             cx: Context::new(cpu, mem),
@@ -129,7 +137,9 @@ impl<T: Timing> Simulation<T> {
             match self.engine.run(&mut self.cx, &mut self.timing, deadline) {
                 Stop::Syscall => self.unanswered = true,
                 Stop::Attention => self.sample_memory(),
-                Stop::Deadline if self.engine.retired >= self.limits.instructions => return Exit::InstructionLimit,
+                Stop::Deadline if self.engine.retired >= self.limits.instructions => {
+                    return Exit::InstructionLimit;
+                }
                 Stop::Deadline => {
                     if expired() {
                         return Exit::WallClock;
@@ -172,7 +182,11 @@ impl<T: Timing> Simulation<T> {
         };
         self.tally.regions.push(Region {
             instructions: self.engine.retired - instructions,
-            cycles: self.timing.cycles().zip(cycles).map(|(now, then)| now - then),
+            cycles: self
+                .timing
+                .cycles()
+                .zip(cycles)
+                .map(|(now, then)| now - then),
         });
         None
     }
@@ -185,9 +199,14 @@ impl<T: Timing> Simulation<T> {
                 |i| format!("{:?}", i.mnemonic()).to_lowercase(),
             );
             let function = self.kernel.symbolize(&self.cx.mem, rip);
-            return Exit::UnsupportedInstruction { mnemonic, rip, function };
+            return Exit::UnsupportedInstruction {
+                mnemonic,
+                rip,
+                function,
+            };
         }
-        self.kernel.fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+        self.kernel
+            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
     }
 
     fn time(&self) -> u64 {
@@ -197,7 +216,10 @@ impl<T: Timing> Simulation<T> {
     fn now(&self) -> Now {
         let time = self.time();
         let nanoseconds = u128::from(time) * 1_000_000_000 / u128::from(self.timing.frequency_hz());
-        Now { cycles_or_instructions: time, nanoseconds: nanoseconds as u64 }
+        Now {
+            cycles_or_instructions: time,
+            nanoseconds: nanoseconds as u64,
+        }
     }
 
     fn sample_memory(&mut self) {
@@ -215,8 +237,9 @@ impl<T: Timing> Simulation<T> {
             instructions: self.tally.retired,
             micro_ops: self.timing.micro_ops(),
             cycles,
-            simulated_time_ps: cycles
-                .map(|c| (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64),
+            simulated_time_ps: cycles.map(|c| {
+                (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64
+            }),
             system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
             memory_byte_cycles: self.tally.memory_byte_cycles,

@@ -176,7 +176,8 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
             cx.cpu.flags.merge_status(SF | ZF | AF | PF | CF, ah);
             done(Ok(()))
         }
-        M::Nop | M::Endbr64 | M::Endbr32 | M::Reservednop => done(Ok(())),
+        // Without shadow stacks, reading their pointer does nothing: libgcc's unwinder relies on it.
+        M::Nop | M::Endbr64 | M::Endbr32 | M::Reservednop | M::Rdsspd | M::Rdsspq => done(Ok(())),
         M::Xlatb => {
             let base = super::segment_base(cx, insn.segment_prefix());
             let mut offset = cx.cpu.gpr[RBX].wrapping_add(cx.cpu.gpr[RAX] & 0xff);
