@@ -607,8 +607,13 @@ mod tests {
             Exit::OutputLimit
         );
         // Number 20 of the 32-bit calls (`getpid`), which no filter of ours knows.
-        let other_abi = cpp("int main() { int r; asm volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0; }");
-        assert!(matches!(other_abi.exit, Exit::Signaled { signal: 31, .. }), "{other_abi:?}");
+        let other_abi = cpp(
+            "int main() { int r; asm volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0; }",
+        );
+        assert!(
+            matches!(other_abi.exit, Exit::Signaled { signal: 31, .. }),
+            "{other_abi:?}"
+        );
         let memory = "#include <cstdlib>\n#include <cstring>\nint main() { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }";
         assert_eq!(cpp(memory).exit, Exit::MemoryLimit);
         let itself =

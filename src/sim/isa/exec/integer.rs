@@ -1,7 +1,7 @@
 //! Integer instructions: moves, arithmetic, logic, shifts, bits, stack and control.
 use super::{
-    Answer, address, gpr_number, has_narrow_address, load_integer, read_integer, segment_base, sign_extend, store_integer, string,
-    truncate, write_integer, write_register,
+    Answer, address, gpr_number, has_narrow_address, load_integer, read_integer, segment_base,
+    sign_extend, store_integer, string, truncate, write_integer, write_register,
 };
 use crate::sim::isa::flags::{AF, CF, DF, OF, PF, Rule, SF, STATUS, ZF, pzs};
 use crate::sim::isa::op::{Context, Flow};
