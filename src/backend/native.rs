@@ -489,6 +489,12 @@ mod tests {
                 braced,
                 Wrapping::Macro,
             ),
+            // Helpers of the same name cannot be told from the entry point; a library's can.
+            (
+                "int f(int x, int y) { return x * y; } int f(int x) { return f(x, 1); }",
+                plain,
+                Wrapping::Generic,
+            ),
         ] {
             let measurement = cpp_function(source, test);
             let expected = if test == plain { 4 } else { 3 };
@@ -504,6 +510,22 @@ mod tests {
             };
             assert_eq!(elf.wrapping, Some(wrapping), "{source}");
         }
+    }
+
+    #[test]
+    fn a_function_with_the_name_of_a_librarys_is_the_one_that_is_called() {
+        let candidate = Candidate::CppFunction {
+            source:
+                "/* not strlen( */ int strlen(string text = (\"\")) { return text.size() + 40; }"
+                    .to_owned(),
+            entry_point: "strlen".to_owned(),
+            test: "int main() { assert(strlen(\"ab\") == 42); }".to_owned(),
+        };
+        let measurement = run(&candidate, b"", &Limits::default());
+        assert_eq!(
+            (measurement.regions.len(), told(&measurement)),
+            (2, "D".to_owned())
+        );
     }
 
     #[test]
@@ -583,6 +605,14 @@ mod tests {
         assert_eq!(
             cpp("#include <cstdio>\nint main() { for (;;) puts(\"x\"); }").exit,
             Exit::OutputLimit
+        );
+        // Number 20 of the 32-bit calls (`getpid`), which no filter of ours knows.
+        let other_abi = cpp(
+            "int main() { int r; asm volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0; }",
+        );
+        assert!(
+            matches!(other_abi.exit, Exit::Signaled { signal: 31, .. }),
+            "{other_abi:?}"
         );
         let memory = "#include <cstdlib>\n#include <cstring>\nint main() { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }";
         assert_eq!(cpp(memory).exit, Exit::MemoryLimit);
@@ -801,6 +831,8 @@ mod tests {
         let Some(path) = data(file) else { return };
         let step = if std::env::var_os("TICKMARK_DATA_ALL").is_some() {
             1
+        } else if options.linking == Linking::DynamicPie {
+            80
         } else {
             20
         };

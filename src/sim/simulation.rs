@@ -60,10 +60,15 @@ impl<T: Timing> Simulation<T> {
     pub fn new(
         guest: Result<Guest, LoadError>,
         timing: T,
-        engine: Engine<T>,
+        mut engine: Engine<T>,
         limits: Limits,
     ) -> Result<Self, LoadError> {
-        let Guest { cpu, mem, kernel } = guest?;
+        let Guest {
+            cpu,
+            mut mem,
+            kernel,
+        } = guest?;
+        engine.revalidate(&mut mem);
         Ok(Self {
             cx: Context::new(cpu, mem),
             kernel,
@@ -77,8 +82,8 @@ impl<T: Timing> Simulation<T> {
 
     /// Goes on from a snapshot, with a block cache that may be warm.
     pub fn resume(snapshot: &Snapshot<T>, mut engine: Engine<T>) -> Self {
-        let mem = snapshot.mem.fork_frozen();
-        engine.revalidate(&mem);
+        let mut mem = snapshot.mem.fork_frozen();
+        engine.revalidate(&mut mem);
         let mut cx = Context::new(snapshot.cpu.clone(), mem);
         cx.clock_read = snapshot.clock_read;
         Self {
