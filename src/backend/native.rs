@@ -10,6 +10,7 @@ use crate::sim::outcome::{Counters, Device, Exit, Limits, Region};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -72,18 +73,21 @@ impl Backend for Native {
         "host"
     }
 
-    fn run(
+    fn run_with_arguments(
         &self,
         artifact: &Artifact,
+        arguments: &[Vec<u8>],
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
         let folder = PrivateFolder::new().map_err(failure)?;
-        let start = match artifact {
+        let mut start = match artifact {
             Artifact::Elf(elf) => start_elf(elf, &folder),
             Artifact::Python(python) => start_python(python, &folder),
         }
         .map_err(failure)?;
+        let given = arguments.iter().cloned().map(OsString::from_vec);
+        start.arguments.extend(given);
         let nonce = fresh_nonce()?;
         let device = artifact.device(nonce);
         let mut environment = start.environment;
