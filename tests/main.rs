@@ -7,6 +7,8 @@
     )
 )]
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod counts;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod differential;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod isa;
