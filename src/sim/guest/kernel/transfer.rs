@@ -494,8 +494,10 @@ impl Kernel {
             .ok_or(EINVAL)?;
         let open = self.descriptors.get_mut(fd)?;
         open.offset = at;
-        if let (Object::Directory { entries }, 0) = (&mut open.object, at) {
-            *entries = None;
+        if let (Object::Directory { .. }, 0) = (&open.object, at) {
+            // Reading starts anew, with the names of then.
+            let before = std::mem::replace(&mut open.object, Object::Directory { entries: None });
+            self.files.release(before.kept_bytes());
         }
         Ok(at)
     }
