@@ -1,13 +1,16 @@
 //! The embedded simulator as a backend: artifacts to programs, worlds and snapshots; outcomes to measurements.
+use super::Backend;
 use super::files::{HostFolder, PythonLibrary};
-use crate::artifact::{Artifact, ContentHash, ElfArtifact, GuestFile, Interpreter, PythonArtifact, SnapshotPoints};
+use crate::artifact::{
+    Artifact, ContentHash, ElfArtifact, GuestFile, Interpreter, PythonArtifact, SnapshotPoints,
+};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::guest::profile::Profile;
 use crate::sim::guest::world::World;
 use crate::sim::guest::{self};
 use crate::sim::isa::decode::Features;
 use crate::sim::isa::run::Engine;
-use crate::sim::machine::{Core, Machine};
+use crate::sim::machine::{Core, Machine, Profile as GuestProfile};
 use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
@@ -54,33 +57,52 @@ enum Kind {
 #[derive(Debug)]
 struct Pool<T: Timing> {
     core: T,
+    profile: Profile,
     engines: Mutex<Vec<Engine<T>>>,
     interpreter: Mutex<Option<(ContentHash, Arc<Snapshot<T>>)>>,
 }
 
 impl<T: Timing> Pool<T> {
-    fn new(core: T) -> Self {
-        Self { core, engines: Mutex::default(), interpreter: Mutex::default() }
+    fn new(core: T, profile: Profile) -> Self {
+        Self {
+            core,
+            profile,
+            engines: Mutex::default(),
+            interpreter: Mutex::default(),
+        }
     }
 
     fn engine(&self) -> Engine<T> {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.pop().unwrap_or_else(|| Engine::new(Features::default()))
+        engines
+            .pop()
+            .unwrap_or_else(|| Engine::new(Features::from_cpuid(&self.profile.cpuid)))
     }
 
     fn give_back(&self, engine: Engine<T>) {
-        self.engines.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
+        self.engines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(engine);
     }
 }
 
 impl Sim {
     /// A simulator of this machine.
     pub fn new(options: Options) -> Self {
-        let kind = match &options.machine.core {
-            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
-            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
+        let profile = match options.machine.guest.profile {
+            GuestProfile::X86_64V2 => Profile::x86_64_v2(),
+            GuestProfile::X86_64V3 => Profile::x86_64_v3(),
         };
-        Self { options, kind, library: Mutex::default() }
+        let kind = match &options.machine.core {
+            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core), profile)),
+            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core), profile)),
+        };
+        Self {
+            options,
+            kind,
+            library: Mutex::default(),
+        }
     }
 
     /// The options.
@@ -88,18 +110,10 @@ impl Sim {
         &self.options
     }
 
-    /// Runs an artifact on one input.
+    /// Runs an artifact with these arguments on one input.
     ///
     /// # Errors
     /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
-    pub fn run(&self, artifact: &Artifact, stdin: &[u8], limits: &Limits) -> Result<Measurement, BackendFailure> {
-        self.run_with_arguments(artifact, &[], stdin, limits)
-    }
-
-    /// As [`Sim::run`], with arguments for the program.
-    ///
-    /// # Errors
-    /// As [`Sim::run`].
     pub fn run_with_arguments(
         &self,
         artifact: &Artifact,
@@ -109,9 +123,9 @@ impl Sim {
     ) -> Result<Measurement, BackendFailure> {
         let program = self.program(artifact, arguments, stdin)?;
         let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => {
-                python.snapshot_points().map(|points| (python.fingerprint.content_hash(), points))
-            }
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
             _ => None,
         };
         let outcome = match &self.kind {
@@ -149,22 +163,30 @@ impl Sim {
         limits: &Limits,
         expired: &dyn Fn() -> bool,
     ) -> Result<Simulation<T>, Box<Outcome>> {
-        let profile = Profile::x86_64_v2();
         let fresh = |program: &Program| {
-            let guest = guest::load(program, limits, &profile);
+            let guest = guest::load(program, limits, &pool.profile);
             Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
                 .map_err(|error| Box::new(load_failure(error.to_string())))
         };
         let (Some((interpreter, points)), Some(device)) = (points, &program.device) else {
             return fresh(program);
         };
-        let key = ContentHash::of_parts([interpreter.to_string().into_bytes(), format!("{limits:?}").into_bytes()]);
-        let mut kept = pool.interpreter.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = ContentHash::of_parts([
+            interpreter.to_string().into_bytes(),
+            format!("{limits:?}").into_bytes(),
+        ]);
+        let mut kept = pool
+            .interpreter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let snapshot = match &*kept {
             Some((of, snapshot)) if *of == key => Arc::clone(snapshot),
             _ => {
                 let mut paused = program.clone();
-                paused.device = Some(Device { pause_at: Some(points.interpreter), ..device.clone() });
+                paused.device = Some(Device {
+                    pause_at: Some(points.interpreter),
+                    ..device.clone()
+                });
                 let mut simulation = fresh(&paused)?;
                 let exit = simulation.run(expired);
                 if exit != Exit::Paused {
@@ -183,7 +205,12 @@ impl Sim {
     }
 
     /// The program, with a world of its own.
-    fn program(&self, artifact: &Artifact, arguments: &[Vec<u8>], stdin: &[u8]) -> Result<Program, BackendFailure> {
+    fn program(
+        &self,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+    ) -> Result<Program, BackendFailure> {
         let nonce = nonce(artifact, self.options.seed);
         let device = artifact.device(nonce);
         let mut program = match artifact {
@@ -195,7 +222,9 @@ impl Sim {
         program.device = device;
         program.seed = self.options.seed;
         for (guest, host) in &self.options.roots {
-            program.world.add_host_tree(guest, Arc::new(HostFolder::new(host)));
+            program
+                .world
+                .add_host_tree(guest, Arc::new(HostFolder::new(host)));
         }
         Ok(program)
     }
@@ -259,6 +288,25 @@ impl Sim {
     }
 }
 
+impl Backend for Sim {
+    fn name(&self) -> BackendName {
+        BackendName::Sim
+    }
+
+    fn machine(&self) -> &str {
+        &self.options.machine.name
+    }
+
+    fn run(
+        &self,
+        artifact: &Artifact,
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure> {
+        self.run_with_arguments(artifact, &[], stdin, limits)
+    }
+}
+
 /// The driver's nonce: what an artifact's driver is and the seed decide it, so that runs repeat.
 fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
     let driver = match artifact {
@@ -266,7 +314,9 @@ fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
         // All candidates of an interpreter share the snapshot that already holds the nonce.
         Artifact::Python(python) => python.fingerprint.content_hash(),
     };
-    let hash = ContentHash::of_parts([driver.to_string().into_bytes(), seed.to_le_bytes().to_vec()]).to_string();
+    let hash =
+        ContentHash::of_parts([driver.to_string().into_bytes(), seed.to_le_bytes().to_vec()])
+            .to_string();
     let mut nonce = [0; 16];
     nonce.copy_from_slice(&hash.as_bytes()[..16]);
     nonce
@@ -294,7 +344,9 @@ fn add_files(world: &mut World, files: &[GuestFile]) -> Result<(), BackendFailur
     for file in files {
         let content = std::fs::read(&file.host).map_err(|error| BackendFailure {
             what: format!("cannot read `{}`: {error}", file.host.display()),
-            remedy: "the file was there when the toolchain was looked up: run again, or reinstall it".to_owned(),
+            remedy:
+                "the file was there when the toolchain was looked up: run again, or reinstall it"
+                    .to_owned(),
         })?;
         world.add_file(&file.guest, content.into(), true);
     }

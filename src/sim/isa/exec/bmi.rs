@@ -2,7 +2,7 @@
 //!
 //! Flags that the manuals leave undefined are those of AMD's Zen 4.
 use super::{Answer, read_integer, truncate, write_integer, write_register};
-use crate::sim::isa::flags::{CF, SF, STATUS, ZF, pzs};
+use crate::sim::isa::flags::{AF, CF, OF, STATUS, ZF, pzs};
 use crate::sim::isa::op::{Context, Flow};
 use crate::sim::isa::state::RDX;
 use crate::sim::memory::Fault;
@@ -49,9 +49,9 @@ fn bits_if(on: bool, bits: u64) -> u64 {
     if on { bits } else { 0 }
 }
 
-/// ZF and SF of a result.
-fn zero_and_sign(result: u64, size: u64) -> u64 {
-    pzs(result, size.trailing_zeros() as u8) & (ZF | SF)
+/// PF, ZF and SF of a result.
+fn result_flags(result: u64, size: u64) -> u64 {
+    pzs(result, size.trailing_zeros() as u8)
 }
 
 fn andn(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
@@ -60,8 +60,8 @@ fn andn(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let b = read_integer(cx, insn, 2, size)?;
     let result = !a & b;
     write_register(cx, insn.op0_register(), size, result);
-    let flags = zero_and_sign(result, size);
-    cx.cpu.flags.merge_status(STATUS, flags);
+    let flags = result_flags(result, size);
+    cx.cpu.flags.set_status(flags);
     Ok(())
 }
 
@@ -75,8 +75,8 @@ fn lowest_bit(
     let (result, carry) = f(read_integer(cx, insn, 1, size)?);
     let result = truncate(result, size);
     write_register(cx, insn.op0_register(), size, result);
-    let flags = zero_and_sign(result, size) | bits_if(carry, CF);
-    cx.cpu.flags.merge_status(STATUS, flags);
+    let flags = result_flags(result, size) | bits_if(carry, CF);
+    cx.cpu.flags.set_status(flags);
     Ok(())
 }
 
@@ -89,9 +89,8 @@ fn bextr(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let shifted = if start > 63 { 0 } else { value >> start };
     let result = low_bits(shifted, length);
     write_register(cx, insn.op0_register(), size, result);
-    cx.cpu
-        .flags
-        .merge_status(STATUS, bits_if(result == 0, ZF));
+    let flags = result_flags(result, size) | AF;
+    cx.cpu.flags.set_status(flags);
     Ok(())
 }
 
@@ -111,8 +110,8 @@ fn bzhi(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let result = low_bits(value, index);
     write_register(cx, insn.op0_register(), size, result);
     let beyond = u64::from(index) >= 8 * size;
-    let flags = zero_and_sign(result, size) | bits_if(beyond, CF);
-    cx.cpu.flags.merge_status(STATUS, flags);
+    let flags = result_flags(result, size) | bits_if(beyond, CF);
+    cx.cpu.flags.set_status(flags);
     Ok(())
 }
 
@@ -123,7 +122,7 @@ fn count(cx: &mut Context, insn: &Instruction, f: fn(u64, u32) -> u32) -> Result
     let result = f(value, 8 * size as u32);
     write_register(cx, insn.op0_register(), size, result.into());
     let flags = bits_if(result == 0, ZF) | bits_if(value == 0, CF);
-    cx.cpu.flags.merge_status(CF | ZF, flags);
+    cx.cpu.flags.merge_status(STATUS & !OF, flags);
     Ok(())
 }
 

@@ -102,16 +102,19 @@ pub fn address_with_index(cx: &Context, insn: &Instruction, index: u64) -> u64 {
     let mut offset = register_part(cx, insn.memory_base())
         .wrapping_add(index.wrapping_mul(scale))
         .wrapping_add(insn.memory_displacement64());
-    if insn.memory_base().is_gpr32()
-        || insn.memory_index().is_gpr32()
-        || insn.memory_base() == Register::EIP
-        || insn.memory_displ_size() == 4
-            && insn.memory_base() == Register::None
-            && !insn.memory_index().is_gpr64()
-    {
+    if has_narrow_address(insn) {
         offset &= 0xffff_ffff;
     }
     offset.wrapping_add(segment_base(cx, insn.segment_prefix()))
+}
+
+/// Whether the memory operand has a 32-bit address (prefix 0x67).
+pub fn has_narrow_address(insn: &Instruction) -> bool {
+    let (base, index) = (insn.memory_base(), insn.memory_index());
+    base.is_gpr32()
+        || index.is_gpr32()
+        || base == Register::EIP
+        || insn.memory_displ_size() == 4 && base == Register::None && !index.is_gpr64()
 }
 
 /// The base that a segment prefix adds: only FS and GS have one in 64-bit mode.

@@ -20,7 +20,7 @@ use crate::sim::isa::state::{Cpu, RAX, RCX, RDI, RDX};
 use crate::sim::memory::{Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use iced_x86::code_asm::registers::ymm::*;
 use iced_x86::code_asm::{
-    CodeAssembler, byte_ptr, dword_ptr, ptr, qword_ptr, r8, r10, r10d, r11, rax, rcx, rdi, rdx,
+    CodeAssembler, dword_ptr, ptr, qword_ptr, r8, r10, r10d, r11, rax, rcx, rdi, rdx,
     rsi, ymmword_ptr,
 };
 use iced_x86::{
@@ -603,11 +603,13 @@ fn compare_all(selected: impl Fn(Code) -> bool, cases: usize) {
         compared += 1;
     }
     assert!(compared > 0, "nothing was compared");
-    let first = wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n\n");
+    let heads: Vec<_> = wrong.iter().filter_map(|w| w.split('\n').next()).collect();
     assert!(
         wrong.is_empty(),
-        "{} of {compared} opcodes differ:\n{first}",
-        wrong.len()
+        "{} of {compared} opcodes differ:\n{}\n\nthe first in full:\n{}",
+        wrong.len(),
+        heads.join("\n"),
+        wrong[0]
     );
 }
 
@@ -643,4 +645,183 @@ fn fused_instructions_agree_with_the_host() {
 #[test]
 fn string_comparisons_agree_with_the_host_in_every_mode() {
     compare_all(is_text, 256 * 32);
+}
+
+/// Runs the memory form at an address, having checked that a fault changed nothing (but for gathers).
+fn answer_at(code: Code, at: u64) -> Option<(Instruction, Result<Flow, Fault>)> {
+    let insn = instructions(code, 0).find(|i| (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory))?;
+    let mut cx = context();
+    let mut draw = Operands(code as u64);
+    let mut image = random_image(&mut draw, &insn);
+    image.put(MXCSR, &0x1f80u32.to_le_bytes());
+    // All masks are set, and all indices zero.
+    for i in [0, 2, 3] {
+        image.put_vector(VECTORS + 32 * i, [u128::MAX; 2]);
+    }
+    image.put_vector(VECTORS + 32 * INDEX as usize, [0; 2]);
+    load_guest(&mut cx, &image);
+    cx.cpu.gpr[RDI] = at.wrapping_sub(insn.memory_displacement64());
+    let before = cx.cpu.clone();
+    let answer = execute(&mut cx, &insn);
+    if answer != Ok(Flow::Next) {
+        assert_eq!(cx.cpu.vec.0, before.vec.0, "{code:?}");
+        assert_eq!(cx.cpu.gpr.0, before.gpr.0, "{code:?}");
+        assert_eq!(cx.cpu.mxcsr(), before.mxcsr(), "{code:?}");
+        assert_eq!(cx.cpu.flags.status(), before.flags.status(), "{code:?}");
+    }
+    Some((insn, answer))
+}
+
+#[test]
+fn memory_faults_change_nothing() {
+    let mut seen = 0;
+    for code in codes() {
+        let Some((insn, answer)) = answer_at(code, UNMAPPED) else {
+            continue;
+        };
+        assert!(
+            matches!(answer, Err(Fault::Page { addr: UNMAPPED, .. })),
+            "{insn}: {answer:?}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 300, "{seen}");
+}
+
+#[test]
+fn operands_that_cross_into_a_page_that_is_not_there_change_nothing() {
+    let end = (GUEST & !0xfff) + PAGE_SIZE;
+    let mut seen = 0;
+    for code in codes() {
+        let size = code.op_code().memory_size().size() as u64;
+        if size < 16 {
+            continue;
+        }
+        let Some((insn, answer)) = answer_at(code, end - size / 2) else {
+            continue;
+        };
+        if is_aligned(&insn) || insn.is_vsib() {
+            continue;
+        }
+        // An element of a masked move, or either half, may straddle the end.
+        let fault = matches!(answer, Err(Fault::Page { addr, .. }) if addr == end || addr == end - size / 2);
+        assert!(fault, "{insn}: {answer:?}");
+        seen += 1;
+    }
+    assert!(seen > 300, "{seen}");
+}
+
+#[test]
+fn only_the_aligned_moves_and_legacy_forms_demand_alignment() {
+    let (mut strict, mut lax) = (0, 0);
+    for code in codes() {
+        let Some((insn, answer)) = answer_at(code, GUEST + 8) else {
+            continue;
+        };
+        if is_aligned(&insn) {
+            assert_eq!(answer, Err(Fault::GeneralProtection), "{insn}");
+            strict += 1;
+        } else {
+            assert!(
+                matches!(answer, Ok(Flow::Next) | Err(Fault::SimdFloat)),
+                "{insn}: {answer:?}"
+            );
+            lax += 1;
+        }
+    }
+    assert!(strict > 20 && lax > 300, "{strict} {lax}");
+}
+
+#[test]
+fn recorded_accesses_are_those_that_the_encoding_promises() {
+    let mut cx = context();
+    cx.mem.set_recording(true);
+    let mut seen = 0;
+    for code in codes() {
+        let mut draw = Operands(code as u64);
+        for insn in instructions(code, 0) {
+            let Some(promised) = fixed_access_count(&insn) else {
+                assert!(
+                    insn.is_vsib() || format!("{:?}", insn.mnemonic()).contains("mask"),
+                    "{insn} ends its block"
+                );
+                continue;
+            };
+            let mut image = random_image(&mut draw, &insn);
+            image.put(MXCSR, &0x1f80u32.to_le_bytes());
+            load_guest(&mut cx, &image);
+            cx.mem.clear_accesses();
+            assert_eq!(execute(&mut cx, &insn), Ok(Flow::Next), "{insn}");
+            let made = cx.mem.accesses().len();
+            assert_eq!(usize::from(promised), made, "{insn}");
+            seen += made;
+        }
+    }
+    assert!(seen > 1000, "{seen}");
+}
+
+#[test]
+fn a_gather_that_faults_has_done_the_elements_before() {
+    let mut cx = context();
+    let insn = instructions(Code::VEX_Vpgatherqq_ymm_vm64y_ymm, 0).next().unwrap();
+    let image = random_image(&mut Operands(1), &insn);
+    load_guest(&mut cx, &image);
+    let [to, mask] = [0, 2].map(|i| insn.op_register(i).number() as u8);
+    let (at, scale) = (64u64, u64::from(insn.memory_index_scale()));
+    let far = (UNMAPPED - GUEST - at) / scale;
+    // The first element is left out, the second is there, the third is not.
+    cx.cpu.vec[INDEX as u8] = [0, u128::from(far)];
+    cx.cpu.vec[mask] = [u128::MAX << 64, u128::MAX];
+    cx.cpu.vec[to] = [7, 9];
+    let answer = execute(&mut cx, &insn);
+    assert!(
+        matches!(answer, Err(Fault::Page { addr: UNMAPPED, .. })),
+        "{answer:?}"
+    );
+    let loaded = u128::from(cx.mem.read::<u64>(GUEST + at).unwrap());
+    assert_eq!(cx.cpu.vec[to], [7 | loaded << 64, 9]);
+    assert_eq!(cx.cpu.vec[mask], [0, u128::MAX]);
+    // With two registers the same it is no instruction.
+    let mut twice = insn;
+    twice.set_op2_register(insn.op0_register());
+    assert_eq!(execute(&mut cx, &twice), Err(Fault::InvalidOpcode));
+}
+
+#[test]
+fn approximations_are_those_of_the_legacy_forms() {
+    let mut cx = context();
+    let mut draw = Operands(5);
+    let mut seen = 0;
+    for (vex, legacy) in [
+        (Code::VEX_Vrcpps_ymm_ymmm256, Code::Rcpps_xmm_xmmm128),
+        (Code::VEX_Vrcpps_xmm_xmmm128, Code::Rcpps_xmm_xmmm128),
+        (Code::VEX_Vrsqrtps_ymm_ymmm256, Code::Rsqrtps_xmm_xmmm128),
+        (Code::VEX_Vrsqrtps_xmm_xmmm128, Code::Rsqrtps_xmm_xmmm128),
+        (Code::VEX_Vrcpss_xmm_xmm_xmmm32, Code::Rcpss_xmm_xmmm32),
+        (Code::VEX_Vrsqrtss_xmm_xmm_xmmm32, Code::Rsqrtss_xmm_xmmm32),
+    ] {
+        let insn = build(vex, registers([1, 2, 3, 0]), 0).unwrap();
+        let old = build(legacy, registers([1, 2, 3, 0]), 0).unwrap();
+        for _ in 0..500 {
+            let image = random_image(&mut draw, &insn);
+            load_guest(&mut cx, &image);
+            assert_eq!(execute(&mut cx, &insn), Ok(Flow::Next));
+            let is = cx.cpu.vec[1];
+            let wide = insn.op0_register().is_ymm();
+            let scalar = insn.op_count() == 3;
+            let (second, third) = (image.vector(2), image.vector(3));
+            let mut should = [0; 2];
+            for half in 0..1 + usize::from(wide) {
+                // The scalar form takes its upper lanes from the second operand, which a legacy destination holds.
+                let source = if scalar { third[half] } else { second[half] };
+                cx.cpu.vec[1] = [second[half], 0];
+                cx.cpu.vec[2] = [source, 0];
+                assert_eq!(execute(&mut cx, &old), Ok(Flow::Next));
+                should[half] = cx.cpu.vec[1][0];
+            }
+            assert_eq!(is, should, "{insn}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 3000);
 }

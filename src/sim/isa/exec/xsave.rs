@@ -57,10 +57,7 @@ fn in_use(cx: &Context) -> u64 {
     let vectors = &cpu.vec.0[..16];
     let component = |used: bool, bit: u64| if used { bit } else { 0 };
     component(!is_initial(&cpu.x87), X87_STATE)
-        | component(
-            cpu.mxcsr() != MXCSR_RESET || vectors.iter().any(|v| v[0] != 0),
-            SSE_STATE,
-        )
+        | component(vectors.iter().any(|v| v[0] != 0), SSE_STATE)
         | component(vectors.iter().any(|v| v[1] != 0), AVX_STATE)
 }
 
@@ -110,7 +107,11 @@ enum Form {
 fn save(cx: &mut Context, insn: &Instruction, form: Form, wide: bool) -> Result<(), Fault> {
     let at = area(cx, insn)?;
     let requested = requested(cx);
-    let used = in_use(cx) & requested;
+    let mut used = in_use(cx) & requested;
+    if form == Form::Compacted && cx.cpu.mxcsr() != MXCSR_RESET {
+        // Here MXCSR is part of the component; in the other forms it is saved on its own account.
+        used |= SSE_STATE & requested;
+    }
     let written = if form == Form::Full { requested } else { used };
     let mxcsr = match form {
         Form::Compacted => written & SSE_STATE != 0,
@@ -221,4 +222,105 @@ fn restore(cx: &mut Context, insn: &Instruction, wide: bool) -> Result<(), Fault
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod host;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::isa::state::{Cpu, RDI};
+    use crate::sim::memory::{Backing, Memory, PAGE_SIZE, Protection, Purpose};
+    use iced_x86::{Code, MemoryOperand, Register};
+
+    const AT: u64 = 0x10_0000;
+
+    fn context() -> Context {
+        let mut mem = Memory::new(1 << 20);
+        mem.map(
+            AT,
+            PAGE_SIZE,
+            Protection::READ_WRITE,
+            Backing::Anonymous,
+            Purpose::Anonymous,
+        );
+        let mut cx = Context::new(Cpu::new([].into()), mem);
+        cx.cpu.gpr[RDI] = AT;
+        cx.cpu.gpr[RAX] = 7;
+        cx
+    }
+
+    fn run(cx: &mut Context, code: Code) -> Option<Result<Flow, Fault>> {
+        let at = MemoryOperand::with_base(Register::RDI);
+        let insn = Instruction::with1(code, at).expect("a memory operand");
+        execute(cx, &insn)
+    }
+
+    #[test]
+    fn xgetbv_gives_the_enabled_components_and_those_in_use() {
+        let mut cx = context();
+        let mut get = |ecx: u64, cx: &mut Context| {
+            cx.cpu.gpr[RCX] = ecx;
+            let answer = execute(cx, &Instruction::with(Code::Xgetbv));
+            answer.map(|a| a.map(|_| (cx.cpu.gpr[RDX], cx.cpu.gpr[RAX])))
+        };
+        assert_eq!(get(0, &mut cx), Some(Ok((0, 7))));
+        assert_eq!(get(1, &mut cx), Some(Ok((0, 0))));
+        cx.cpu.vec[3] = [0, 1];
+        assert_eq!(get(1, &mut cx), Some(Ok((0, AVX_STATE))));
+        cx.cpu.vec[3] = [1, 0];
+        assert_eq!(get(1, &mut cx), Some(Ok((0, SSE_STATE))));
+        assert_eq!(get(2, &mut cx), Some(Err(Fault::GeneralProtection)));
+    }
+
+    #[test]
+    fn the_header_is_checked_before_anything_changes() {
+        let good = [
+            [0u64, 0, 0],
+            [7, 0, 0],
+            [5, COMPACTED | 7, 0],
+            [0, COMPACTED, 0],
+        ];
+        let bad = [
+            [8, 0, 0],
+            [7, 1, 0],
+            [7, 0, 1],
+            [7, COMPACTED | 3, 0],
+            [0, COMPACTED | 8, 0],
+            [0, COMPACTED | 7, 1],
+        ];
+        for (headers, valid) in [(&good[..], true), (&bad[..], false)] {
+            for header in headers {
+                let mut cx = context();
+                cx.mem.write(AT + MXCSR_AT, 0x1f80u32).expect("mapped");
+                for (i, word) in (0..).zip(header) {
+                    cx.mem.write(AT + HEADER_AT + 8 * i, *word).expect("mapped");
+                }
+                cx.cpu.vec[1] = [1, 2];
+                let answer = run(&mut cx, Code::Xrstor_mem);
+                if valid {
+                    assert_eq!(answer, Some(Ok(Flow::Next)), "{header:x?}");
+                    assert_eq!(cx.cpu.vec[1], [0; 2]);
+                } else {
+                    assert_eq!(answer, Some(Err(Fault::GeneralProtection)), "{header:x?}");
+                    assert_eq!(cx.cpu.vec[1], [1, 2]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn areas_must_be_aligned_and_there() {
+        for code in [Code::Xsave_mem, Code::Xsavec_mem, Code::Xsaveopt_mem, Code::Xrstor_mem] {
+            let mut cx = context();
+            cx.cpu.gpr[RDI] = AT + 16;
+            assert_eq!(run(&mut cx, code), Some(Err(Fault::GeneralProtection)));
+            cx.cpu.gpr[RDI] = AT + PAGE_SIZE - 64;
+            cx.cpu.vec[0] = [1, 1];
+            let answer = run(&mut cx, code);
+            assert!(matches!(answer, Some(Err(Fault::Page { .. }))), "{answer:?}");
+            assert_eq!(cx.mem.read::<u128>(AT + PAGE_SIZE - 64), Ok(0));
+        }
+    }
 }
