@@ -186,7 +186,15 @@ fn cpuid(level: &Level) -> Vec<CpuidLeaf> {
     let features_edx = bits(&[0, 4, 8, 15, 23, 24, 25, 26]);
     let vendor = b"GenuineIntel";
     let mut leaves = vec![
-        leaf(0, [level.max_leaf, word(vendor, 0), word(vendor, 2), word(vendor, 1)]),
+        leaf(
+            0,
+            [
+                level.max_leaf,
+                word(vendor, 0),
+                word(vendor, 2),
+                word(vendor, 1),
+            ],
+        ),
         // One logical processor; lines of 64 bytes.
         leaf(
             1,
@@ -305,13 +313,22 @@ mod tests {
             assert_eq!(word >> bit & 1, 1, "bit {bit}");
         }
         assert_eq!(ecx >> 30 & 1, 0, "RDRAND");
-        for (bit, name) in [(4, "HLE"), (9, "ERMS"), (11, "RTM"), (16, "AVX512F"), (18, "RDSEED")] {
+        for (bit, name) in [
+            (4, "HLE"),
+            (9, "ERMS"),
+            (11, "RTM"),
+            (16, "AVX512F"),
+            (18, "RDSEED"),
+        ] {
             assert_eq!(ebx >> bit & 1, 0, "{name}");
         }
         assert_eq!(profile.leaf(7, 0)[2..], [0, 0], "no VAES, no FSRM");
         assert_eq!(profile.leaf(7, 1), [0; 4]);
         // The area of XSAVE: 512 bytes, the header, and what leaf 0xd says of the AVX component.
         let [size, offset, ..] = profile.leaf(0xd, 2);
-        assert_eq!((offset, profile.leaf(0xd, 0)), (576, [7, offset + size, offset + size, 0]));
+        assert_eq!(
+            (offset, profile.leaf(0xd, 0)),
+            (576, [7, offset + size, offset + size, 0])
+        );
     }
 }

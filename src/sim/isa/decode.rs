@@ -59,11 +59,13 @@ impl Features {
             answer(table, leaf, subleaf)[register] >> bit & 1 != 0
         };
         let extended = told(1, 2, 27);
-        let bits = (0..).zip(OPTIONAL).filter(|&(_, (feature, leaf, register, bit))| {
-            use CpuidFeature::{AVX, AVX2, F16C, FMA, VAES, VPCLMULQDQ};
-            let wide = matches!(feature, AVX | AVX2 | F16C | FMA | VAES | VPCLMULQDQ);
-            told(leaf, register, bit) && (extended || !wide)
-        });
+        let bits = (0..)
+            .zip(OPTIONAL)
+            .filter(|&(_, (feature, leaf, register, bit))| {
+                use CpuidFeature::{AVX, AVX2, F16C, FMA, VAES, VPCLMULQDQ};
+                let wide = matches!(feature, AVX | AVX2 | F16C | FMA | VAES | VPCLMULQDQ);
+                told(leaf, register, bit) && (extended || !wide)
+            });
         Self(bits.fold(0, |set, (i, _)| set | 1 << i))
     }
 
@@ -86,7 +88,8 @@ impl Features {
 
     /// Without BMI1, `tzcnt` is `bsf` with a meaningless prefix; without LZCNT, `lzcnt` is `bsr`.
     fn options(self) -> u32 {
-        let unless = |feature: CpuidFeature, option: u32| if self.has(feature) { 0 } else { option };
+        let unless =
+            |feature: CpuidFeature, option: u32| if self.has(feature) { 0 } else { option };
         unless(CpuidFeature::BMI1, DecoderOptions::NO_MPFX_0FBC)
             | unless(CpuidFeature::LZCNT, DecoderOptions::NO_MPFX_0FBD)
     }
@@ -261,7 +264,13 @@ mod tests {
         let (tzcnt, lzcnt) = ([0xf3, 0x0f, 0xbc, 0xc1], [0xf3, 0x0f, 0xbd, 0xc1]);
         assert_eq!(decoded(v3, &tzcnt).mnemonic(), Mnemonic::Tzcnt);
         assert_eq!(decoded(v3, &lzcnt).mnemonic(), Mnemonic::Lzcnt);
-        assert_eq!(decoded(Features::default(), &tzcnt).mnemonic(), Mnemonic::Bsf);
-        assert_eq!(decoded(Features::default(), &lzcnt).mnemonic(), Mnemonic::Bsr);
+        assert_eq!(
+            decoded(Features::default(), &tzcnt).mnemonic(),
+            Mnemonic::Bsf
+        );
+        assert_eq!(
+            decoded(Features::default(), &lzcnt).mnemonic(),
+            Mnemonic::Bsr
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Flags that the manuals leave undefined are those of AMD's Zen 4.
 use super::{Answer, read_integer, truncate, write_integer, write_register};
-use crate::sim::isa::flags::{AF, CF, OF, STATUS, ZF, pzs};
+use crate::sim::isa::flags::{AF, CF, OF, SF, STATUS, ZF, pzs};
 use crate::sim::isa::op::{Context, Flow};
 use crate::sim::isa::state::RDX;
 use crate::sim::memory::Fault;
@@ -89,7 +89,7 @@ fn bextr(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let shifted = if start > 63 { 0 } else { value >> start };
     let result = low_bits(shifted, length);
     write_register(cx, insn.op0_register(), size, result);
-    let flags = result_flags(result, size) | AF;
+    let flags = result_flags(result, size) & !SF | AF;
     cx.cpu.flags.set_status(flags);
     Ok(())
 }
@@ -166,7 +166,12 @@ fn mulx(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let b = read_integer(cx, insn, 2, size)?;
     let product = u128::from(truncate(cx.cpu.gpr[RDX], size)) * u128::from(b);
     write_register(cx, insn.op1_register(), size, product as u64);
-    write_register(cx, insn.op0_register(), size, (product >> (8 * size)) as u64);
+    write_register(
+        cx,
+        insn.op0_register(),
+        size,
+        (product >> (8 * size)) as u64,
+    );
     Ok(())
 }
 
@@ -200,4 +205,3 @@ fn movbe(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let swapped = value.swap_bytes() >> (64 - 8 * size);
     write_integer(cx, insn, 0, size, swapped)
 }
-

@@ -27,9 +27,9 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
             substitute(shift_rows(state, 3), &INVERSE_SBOX) ^ key
         }),
         M::Aesimc | M::Vaesimc => run(cx, insn, |_, source| mix(source, INVERSE_MIX)),
-        M::Aeskeygenassist | M::Vaeskeygenassist => run(cx, insn, |_, source| {
-            key_assist(source, imm)
-        }),
+        M::Aeskeygenassist | M::Vaeskeygenassist => {
+            run(cx, insn, |_, source| key_assist(source, imm))
+        }
         M::Pclmulqdq | M::Vpclmulqdq => run(cx, insn, |a, b| {
             carryless(
                 (a >> (64 * (imm & 1))) as u64,
@@ -83,11 +83,7 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
 }
 
 /// The destination becomes `f` of the sources: of the first operand and the second, or in VEX encoding as [`avx`] has it.
-fn run(
-    cx: &mut Context,
-    insn: &Instruction,
-    f: impl Fn(u128, u128) -> u128,
-) -> Result<(), Fault> {
+fn run(cx: &mut Context, insn: &Instruction, f: impl Fn(u128, u128) -> u128) -> Result<(), Fault> {
     if insn.encoding() == EncodingKind::VEX {
         let (a, b) = avx::sources(cx, insn)?;
         let result: Vector = avx::per_half(insn, a, b, f);
@@ -169,7 +165,9 @@ fn mix(state: u128, row: [u8; 4]) -> u128 {
     let bytes = state.to_le_bytes();
     u128::from_le_bytes(from_fn(|i| {
         let (column, of) = (i / 4 * 4, i % 4);
-        (0..4).fold(0, |sum, j| sum ^ multiply(bytes[column + j], row[(j + 4 - of) % 4]))
+        (0..4).fold(0, |sum, j| {
+            sum ^ multiply(bytes[column + j], row[(j + 4 - of) % 4])
+        })
     }))
 }
 
@@ -219,10 +217,7 @@ fn sha256_rounds(cdgh: u128, abef: u128, words: u64) -> u128 {
         let majority = a & b ^ a & c ^ b & c;
         let sum0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let sum1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
-        let t = choice
-            .wrapping_add(sum1)
-            .wrapping_add(word)
-            .wrapping_add(h);
+        let t = choice.wrapping_add(sum1).wrapping_add(word).wrapping_add(h);
         (h, g, f, e) = (g, f, e, t.wrapping_add(d));
         (d, c, b, a) = (c, b, a, t.wrapping_add(majority).wrapping_add(sum0));
     }

@@ -20,8 +20,8 @@ use crate::sim::isa::state::{Cpu, RAX, RCX, RDI, RDX};
 use crate::sim::memory::{Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use iced_x86::code_asm::registers::ymm::*;
 use iced_x86::code_asm::{
-    CodeAssembler, dword_ptr, ptr, qword_ptr, r8, r10, r10d, r11, rax, rcx, rdi, rdx,
-    rsi, ymmword_ptr,
+    CodeAssembler, dword_ptr, ptr, qword_ptr, r8, r10, r10d, r11, rax, rcx, rdi, rdx, rsi,
+    ymmword_ptr,
 };
 use iced_x86::{
     Code, CpuidFeature, EncodingKind, Instruction, Mnemonic, OpCodeOperandKind, OpKind, Register,
@@ -315,7 +315,12 @@ fn is_aligned(insn: &Instruction) -> bool {
     use Mnemonic as M;
     let size = insn.memory_size().size();
     match insn.mnemonic() {
-        M::Vmovaps | M::Vmovapd | M::Vmovdqa | M::Vmovntps | M::Vmovntpd | M::Vmovntdq
+        M::Vmovaps
+        | M::Vmovapd
+        | M::Vmovdqa
+        | M::Vmovntps
+        | M::Vmovntpd
+        | M::Vmovntdq
         | M::Vmovntdqa => true,
         _ => insn.encoding() == EncodingKind::Legacy && size == 16,
     }
@@ -408,7 +413,9 @@ fn related(draw: &mut Operands, lanes: Lanes) -> [[u128; 2]; 3] {
                 let b = draw.f64_near(a);
                 let c = if draw.below(3) == 0 {
                     let product = f64::from_bits(a) * f64::from_bits(b);
-                    (-product).to_bits().wrapping_add(draw.below(5).wrapping_sub(2))
+                    (-product)
+                        .to_bits()
+                        .wrapping_add(draw.below(5).wrapping_sub(2))
                 } else {
                     draw.f64_near(b)
                 };
@@ -438,7 +445,16 @@ fn random_image(draw: &mut Operands, insn: &Instruction) -> Image {
     }
     let [a, b, c] = related(draw, lanes);
     let [d, e, f] = related(draw, lanes);
-    for (i, vector) in [(1, a), (2, b), (3, c), (9, b), (12, a), (0, d), (4, e), (5, f)] {
+    for (i, vector) in [
+        (1, a),
+        (2, b),
+        (3, c),
+        (9, b),
+        (12, a),
+        (0, d),
+        (4, e),
+        (5, f),
+    ] {
         image.put_vector(VECTORS + 32 * i, vector);
     }
     for (i, vector) in [c, d, b, e].into_iter().enumerate() {
@@ -599,7 +615,10 @@ fn compare_all(selected: impl Fn(Code) -> bool, cases: usize) {
             }
         }
         wrong.extend(different.clone());
-        assert!(different.is_some() || done >= 2000.min(cases), "{code:?}: {done} cases");
+        assert!(
+            different.is_some() || done >= 2000.min(cases),
+            "{code:?}: {done} cases"
+        );
         compared += 1;
     }
     assert!(compared > 0, "nothing was compared");
@@ -615,7 +634,9 @@ fn compare_all(selected: impl Fn(Code) -> bool, cases: usize) {
 
 fn is_float(code: Code) -> bool {
     let name = format!("{:?}", code.mnemonic()).to_lowercase();
-    let float = ["ps", "pd", "ss", "sd"].iter().any(|end| name.ends_with(end));
+    let float = ["ps", "pd", "ss", "sd"]
+        .iter()
+        .any(|end| name.ends_with(end));
     float || name.contains("cvt")
 }
 
@@ -639,7 +660,10 @@ fn floating_point_instructions_agree_with_the_host() {
 
 #[test]
 fn fused_instructions_agree_with_the_host() {
-    compare_all(|code| code.cpuid_features().contains(&CpuidFeature::FMA), 4096);
+    compare_all(
+        |code| code.cpuid_features().contains(&CpuidFeature::FMA),
+        4096,
+    );
 }
 
 #[test]
@@ -649,7 +673,8 @@ fn string_comparisons_agree_with_the_host_in_every_mode() {
 
 /// Runs the memory form at an address, having checked that a fault changed nothing (but for gathers).
 fn answer_at(code: Code, at: u64) -> Option<(Instruction, Result<Flow, Fault>)> {
-    let insn = instructions(code, 0).find(|i| (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory))?;
+    let insn = instructions(code, 0)
+        .find(|i| (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory))?;
     let mut cx = context();
     let mut draw = Operands(code as u64);
     let mut image = random_image(&mut draw, &insn);
@@ -763,7 +788,9 @@ fn recorded_accesses_are_those_that_the_encoding_promises() {
 #[test]
 fn a_gather_that_faults_has_done_the_elements_before() {
     let mut cx = context();
-    let insn = instructions(Code::VEX_Vpgatherqq_ymm_vm64y_ymm, 0).next().unwrap();
+    let insn = instructions(Code::VEX_Vpgatherqq_ymm_vm64y_ymm, 0)
+        .next()
+        .unwrap();
     let image = random_image(&mut Operands(1), &insn);
     load_guest(&mut cx, &image);
     let [to, mask] = [0, 2].map(|i| insn.op_register(i).number() as u8);
@@ -824,4 +851,10 @@ fn approximations_are_those_of_the_legacy_forms() {
         }
     }
     assert_eq!(seen, 3000);
+}
+
+#[test]
+fn bit_fields_agree_with_the_host_at_length() {
+    let fields = [Mnemonic::Bextr, Mnemonic::Bzhi, Mnemonic::Blsi];
+    compare_all(|code| fields.contains(&code.mnemonic()), 100_000);
 }

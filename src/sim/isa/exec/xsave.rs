@@ -312,14 +312,22 @@ mod tests {
 
     #[test]
     fn areas_must_be_aligned_and_there() {
-        for code in [Code::Xsave_mem, Code::Xsavec_mem, Code::Xsaveopt_mem, Code::Xrstor_mem] {
+        for code in [
+            Code::Xsave_mem,
+            Code::Xsavec_mem,
+            Code::Xsaveopt_mem,
+            Code::Xrstor_mem,
+        ] {
             let mut cx = context();
             cx.cpu.gpr[RDI] = AT + 16;
             assert_eq!(run(&mut cx, code), Some(Err(Fault::GeneralProtection)));
             cx.cpu.gpr[RDI] = AT + PAGE_SIZE - 64;
             cx.cpu.vec[0] = [1, 1];
             let answer = run(&mut cx, code);
-            assert!(matches!(answer, Some(Err(Fault::Page { .. }))), "{answer:?}");
+            assert!(
+                matches!(answer, Some(Err(Fault::Page { .. }))),
+                "{answer:?}"
+            );
             assert_eq!(cx.mem.read::<u128>(AT + PAGE_SIZE - 64), Ok(0));
         }
     }

@@ -151,7 +151,12 @@ impl Format for F16 {
     #[inline]
     fn unpack(self) -> Parts {
         let fraction = u64::from(self.0 & 0x3ff) << 53;
-        unpack_hidden(self.0 >> 15 != 0, u32::from(self.0 >> 10 & 0x1f), fraction, 15)
+        unpack_hidden(
+            self.0 >> 15 != 0,
+            u32::from(self.0 >> 10 & 0x1f),
+            fraction,
+            15,
+        )
     }
     #[inline]
     fn pack(sign: bool, biased: u32, significand: u64) -> Self {

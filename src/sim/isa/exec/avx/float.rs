@@ -95,19 +95,13 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
         M::Vcvtpd2dq => narrow(cx, insn, |source, env| {
             to_i32s::<F64>(source, 2, false, env)
         }),
-        M::Vcvttpd2dq => narrow(cx, insn, |source, env| {
-            to_i32s::<F64>(source, 2, true, env)
-        }),
+        M::Vcvttpd2dq => narrow(cx, insn, |source, env| to_i32s::<F64>(source, 2, true, env)),
         _ => return None,
     })
 }
 
 /// Each half of the destination becomes `f` of those of the sources.
-fn halves(
-    cx: &mut Context,
-    insn: &Instruction,
-    f: impl Fn(u128, u128, &mut Env) -> u128,
-) -> Done {
+fn halves(cx: &mut Context, insn: &Instruction, f: impl Fn(u128, u128, &mut Env) -> u128) -> Done {
     let (a, b) = sources(cx, insn)?;
     let mut env = environment(cx);
     let result = per_half(insn, a, b, |a, b| f(a, b, &mut env));

@@ -49,9 +49,8 @@ fn narrow(cx: &mut Context, insn: &Instruction) -> Done {
     if control & 4 == 0 {
         env.rounding = Rounding::from_field(control);
     }
-    let mut to_half = |half: u128| {
-        lanes::<F16>(4, |i| convert::<F32, F16>(lane(half, i), true, &mut env))
-    };
+    let mut to_half =
+        |half: u128| lanes::<F16>(4, |i| convert::<F32, F16>(lane(half, i), true, &mut env));
     let mut result = to_half(source[0]);
     if is_wide(insn, 1) {
         result |= to_half(source[1]) << 64;

@@ -61,7 +61,12 @@ fn move_masked(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fa
         cx.mem.probe_write(at.wrapping_add(i * size), size)?;
     }
     for i in chosen() {
-        store_integer(cx, at.wrapping_add(i * size), size, element(&value, i, size))?;
+        store_integer(
+            cx,
+            at.wrapping_add(i * size),
+            size,
+            element(&value, i, size),
+        )?;
     }
     Ok(())
 }
@@ -71,12 +76,7 @@ fn move_masked(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fa
 /// Where an element faults, those before it are done: they stand in the destination and their masks are cleared, as on a
 /// processor, so that the instruction goes on from there once the handler has mended the page. This is the one exception
 /// to the rule that a fault changes nothing.
-fn gather(
-    cx: &mut Context,
-    insn: &Instruction,
-    index_size: u64,
-    size: u64,
-) -> Result<(), Fault> {
+fn gather(cx: &mut Context, insn: &Instruction, index_size: u64, size: u64) -> Result<(), Fault> {
     let index_register = insn.memory_index();
     let (to, of_mask) = (
         vec_number(insn.op0_register()),

@@ -16,7 +16,12 @@ const LOW32: u128 = u32::MAX as u128;
 pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
     use Mnemonic as M;
     let done = match insn.mnemonic() {
-        M::Vmovaps | M::Vmovapd | M::Vmovdqa | M::Vmovntdqa | M::Vmovntdq | M::Vmovntps
+        M::Vmovaps
+        | M::Vmovapd
+        | M::Vmovdqa
+        | M::Vmovntdqa
+        | M::Vmovntdq
+        | M::Vmovntps
         | M::Vmovntpd => aligned(cx, insn).and_then(|()| whole(cx, insn)),
         M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vlddqu => whole(cx, insn),
         M::Vmovss if insn.op_count() == 3 => merge(cx, insn, LOW32),

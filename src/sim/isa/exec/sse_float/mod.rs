@@ -187,7 +187,11 @@ pub(super) fn settle(cx: &mut Context, mut env: Env) -> Result<(), Fault> {
 }
 
 /// The low lane of a register, or a number in memory, which need not be aligned.
-pub(super) fn read_scalar<F: Lane>(cx: &mut Context, insn: &Instruction, operand: u32) -> Result<F, Fault> {
+pub(super) fn read_scalar<F: Lane>(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+) -> Result<F, Fault> {
     if insn.op_kind(operand) == OpKind::Register {
         return Ok(lane(cx.cpu.xmm(xmm_number(insn, operand)), 0));
     }
@@ -311,11 +315,7 @@ pub(super) fn neighbours<F: Lane>(
 }
 
 /// The first operand becomes `f` of both.
-fn whole(
-    cx: &mut Context,
-    insn: &Instruction,
-    f: impl Fn(u128, u128, &mut Env) -> u128,
-) -> Done {
+fn whole(cx: &mut Context, insn: &Instruction, f: impl Fn(u128, u128, &mut Env) -> u128) -> Done {
     let b = read_xmm(cx, insn, 1, true)?;
     let to = xmm_number(insn, 0);
     let mut env = environment(cx);
@@ -376,7 +376,11 @@ pub(super) fn dot_products<F: Lane, const N: usize>(
 }
 
 /// COMISx, UCOMISx: ZF, PF and CF tell the relation; OF, SF and AF are cleared.
-pub(super) fn compare_to_flags<F: Lane>(cx: &mut Context, insn: &Instruction, signaling: bool) -> Done {
+pub(super) fn compare_to_flags<F: Lane>(
+    cx: &mut Context,
+    insn: &Instruction,
+    signaling: bool,
+) -> Done {
     use crate::sim::isa::flags::{CF, PF, ZF};
     let b = read_scalar::<F>(cx, insn, 1)?;
     let a = lane(cx.cpu.xmm(xmm_number(insn, 0)), 0);

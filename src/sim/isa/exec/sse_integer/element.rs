@@ -97,7 +97,11 @@ pub(in crate::sim::isa::exec) fn replaced(
 }
 
 /// Moves one element to memory, or zero-extended to a general register.
-pub(in crate::sim::isa::exec) fn extract(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fault> {
+pub(in crate::sim::isa::exec) fn extract(
+    cx: &mut Context,
+    insn: &Instruction,
+    size: u64,
+) -> Result<(), Fault> {
     let value = cx.cpu.xmm(xmm_number(insn, 1)) >> position(insn, size) & element_mask(size);
     if insn.op0_kind() == OpKind::Register {
         return write_integer(cx, insn, 0, 8, value as u64);

@@ -100,7 +100,8 @@ fn areas_are_those_of_the_host() {
     let mut cx = Context::new(Cpu::new([].into()), mem);
     let mut draw = Operands(77);
     let mut run = |code: Code, base: Register, cx: &mut Context| {
-        let insn = Instruction::with1(code, MemoryOperand::with_base(base)).expect("a memory operand");
+        let insn =
+            Instruction::with1(code, MemoryOperand::with_base(base)).expect("a memory operand");
         assert_eq!(execute(cx, &insn), Some(Ok(Flow::Next)), "{code:?}");
     };
     for case in 0..4000 {
@@ -112,15 +113,36 @@ fn areas_are_those_of_the_host() {
         let before = host.clone();
         let code = match case % 4 {
             0 => {
-                on_host!("xrstor64 [rdi]", "xsave64 [rsi]", from, host, restored, saved);
+                on_host!(
+                    "xrstor64 [rdi]",
+                    "xsave64 [rsi]",
+                    from,
+                    host,
+                    restored,
+                    saved
+                );
                 Code::Xsave64_mem
             }
             1 => {
-                on_host!("xrstor64 [rdi]", "xsavec64 [rsi]", from, host, restored, saved);
+                on_host!(
+                    "xrstor64 [rdi]",
+                    "xsavec64 [rsi]",
+                    from,
+                    host,
+                    restored,
+                    saved
+                );
                 Code::Xsavec64_mem
             }
             2 => {
-                on_host!("xrstor64 [rdi]", "xsaveopt64 [rsi]", from, host, restored, saved);
+                on_host!(
+                    "xrstor64 [rdi]",
+                    "xsaveopt64 [rsi]",
+                    from,
+                    host,
+                    restored,
+                    saved
+                );
                 Code::Xsaveopt64_mem
             }
             _ => {
@@ -134,7 +156,11 @@ fn areas_are_those_of_the_host() {
         cx.cpu.gpr[RSI] = AT + 1024;
         cx.cpu.gpr[RDX] = 0;
         cx.cpu.gpr[RAX] = u64::from(restored);
-        let restore = if case % 4 == 3 { Code::Xrstor_mem } else { Code::Xrstor64_mem };
+        let restore = if case % 4 == 3 {
+            Code::Xrstor_mem
+        } else {
+            Code::Xrstor64_mem
+        };
         run(restore, Register::RDI, &mut cx);
         cx.cpu.gpr[RAX] = u64::from(saved);
         run(code, Register::RSI, &mut cx);
