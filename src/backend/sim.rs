@@ -10,7 +10,7 @@ use crate::sim::guest::world::World;
 use crate::sim::guest::{self};
 use crate::sim::isa::decode::Features;
 use crate::sim::isa::run::Engine;
-use crate::sim::machine::{Core, Machine};
+use crate::sim::machine::{Core, Machine, Profile as GuestProfile};
 use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
@@ -43,7 +43,6 @@ pub struct Options {
 pub struct Sim {
     options: Options,
     kind: Kind,
-    profile: Profile,
     library: Mutex<Option<(ContentHash, World)>>,
 }
 
@@ -58,6 +57,7 @@ enum Kind {
 #[derive(Debug)]
 struct Pool<T: Timing> {
     core: T,
+    profile: Profile,
     engines: Mutex<Vec<Engine<T>>>,
     /// Interpreters with their preloaded modules.
     interpreters: Kept<Snapshot<T>>,
@@ -106,9 +106,10 @@ enum Begun<T: Timing> {
 }
 
 impl<T: Timing> Pool<T> {
-    fn new(core: T) -> Self {
+    fn new(core: T, profile: Profile) -> Self {
         Self {
             core,
+            profile,
             engines: Mutex::default(),
             interpreters: Kept::new(2),
             candidates: Kept::new(8),
@@ -120,7 +121,7 @@ impl<T: Timing> Pool<T> {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         engines
             .pop()
-            .unwrap_or_else(|| Engine::new(Features::default()))
+            .unwrap_or_else(|| Engine::new(Features::from_cpuid(&self.profile.cpuid)))
     }
 
     fn give_back(&self, engine: Engine<T>) {
@@ -134,16 +135,17 @@ impl<T: Timing> Pool<T> {
 impl Sim {
     /// A simulator of this machine.
     pub fn new(options: Options) -> Self {
-        let kind = match &options.machine.core {
-            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
-            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
+        let profile = match options.machine.guest.profile {
+            GuestProfile::X86_64V2 => Profile::x86_64_v2(),
+            GuestProfile::X86_64V3 => Profile::x86_64_v3(),
         };
-        let profile = Profile::named(options.machine.guest.profile.name())
-            .expect("every profile that a machine file can name exists");
+        let kind = match &options.machine.core {
+            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core), profile)),
+            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core), profile)),
+        };
         Self {
             options,
             kind,
-            profile,
             library: Mutex::default(),
         }
     }
@@ -192,7 +194,7 @@ impl Sim {
         program: &Program,
         limits: &Limits,
     ) -> Result<Begun<T>, Box<Outcome>> {
-        let guest = guest::load(program, limits, &self.profile);
+        let guest = guest::load(program, limits, &pool.profile);
         Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
             .map(Begun::Ready)
             .map_err(|error| Box::new(load_failure(error.to_string())))
