@@ -298,6 +298,10 @@ impl Kernel {
         if n < input.len() as u64 {
             return Err(EFAULT.into());
         }
+        if self.next_input <= 1 {
+            // What the interpreter and the driver did before they knew the candidate is not the candidate's doing.
+            self.clock_read = false;
+        }
         self.next_input += 1;
         Ok(n)
     }
@@ -435,6 +439,7 @@ impl Kernel {
         match kind {
             Device::BEGIN => Err(Stop::Mark(MarkKind::Begin, n)),
             Device::END => Err(Stop::Mark(MarkKind::End, n)),
+            Device::REHEARSAL => Ok(n),
             _ => {
                 self.message_bytes += n;
                 if self.message_bytes > self.limits.output_bytes {
