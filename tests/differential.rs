@@ -3,7 +3,7 @@ use crate::isa::{campaign, sequence};
 
 #[test]
 fn every_implemented_instruction_agrees_with_the_host_processor() {
-    let rows = campaign::run_codes(1, 40, |_| true).expect("the host side starts");
+    let rows = campaign::run_codes(1, 100, |_| true).expect("the host side starts");
     let report = campaign::report(&rows, false);
     assert!(rows.iter().all(|row| row.mismatches == 0), "{report}");
     println!("{report}");
@@ -11,7 +11,7 @@ fn every_implemented_instruction_agrees_with_the_host_processor() {
 
 #[test]
 fn sequences_of_instructions_agree_with_the_host_processor() {
-    let outcome = sequence::run_sequences(1, 0, 4000).expect("the host side starts");
+    let outcome = sequence::run_sequences(1, 0, 10_000).expect("the host side starts");
     assert_eq!(outcome.mismatches, 0, "{}", outcome.report());
     println!("{}", outcome.report());
 }

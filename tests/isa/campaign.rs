@@ -181,12 +181,14 @@ pub(crate) fn same_ending(host: Ending, guest: Ending, insn: Option<&Instruction
     let (Ending::Trap(host), Ending::Trap(guest)) = (host, guest) else {
         return false;
     };
-    // `cmps` has two operands, and which of them faults first is not architectural (it differs with the prefix).
+    // `cmps` has two operands, and which of them faults first is not architectural (it differs with the prefix); so it is
+    // with the many of `enter`.
     let access = |trap| matches!(trap, Trap::Page(_) | Trap::Protection);
     if insn.is_some_and(|insn| {
+        use Mnemonic as M;
         matches!(
             insn.mnemonic(),
-            Mnemonic::Cmpsb | Mnemonic::Cmpsw | Mnemonic::Cmpsd | Mnemonic::Cmpsq
+            M::Cmpsb | M::Cmpsw | M::Cmpsd | M::Cmpsq | M::Enter
         )
     }) {
         return access(host) && access(guest);
