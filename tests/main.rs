@@ -9,6 +9,8 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod cli;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod counts;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod determinism;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod differential;

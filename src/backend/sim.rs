@@ -104,31 +104,6 @@ impl Sim {
         &self.options
     }
 
-    /// Runs an artifact with these arguments on one input.
-    ///
-    /// # Errors
-    /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
-    pub fn run_with_arguments(
-        &self,
-        artifact: &Artifact,
-        arguments: &[Vec<u8>],
-        stdin: &[u8],
-        limits: &Limits,
-    ) -> Result<Measurement, BackendFailure> {
-        let program = self.program(artifact, arguments, stdin)?;
-        let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => python
-                .snapshot_points()
-                .map(|points| (python.fingerprint.content_hash(), points)),
-            _ => None,
-        };
-        let outcome = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
-        };
-        Ok(self.measurement(outcome))
-    }
-
     fn simulate<T: Timing>(
         &self,
         pool: &Pool<T>,
@@ -292,13 +267,25 @@ impl Backend for Sim {
         &self.options.machine.name
     }
 
-    fn run(
+    fn run_with_arguments(
         &self,
         artifact: &Artifact,
+        arguments: &[Vec<u8>],
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
-        self.run_with_arguments(artifact, &[], stdin, limits)
+        let program = self.program(artifact, arguments, stdin)?;
+        let points = match artifact {
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
+            _ => None,
+        };
+        let outcome = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+        };
+        Ok(self.measurement(outcome))
     }
 }
 

@@ -439,8 +439,8 @@ impl Generator {
             _ => None,
         };
         slot.is_some_and(|at| {
-            let readable = at >= DATA && at <= DATA_END - 8;
-            let written = at >= DATA && at <= DATA + DATA_SIZE - 8;
+            let readable = (DATA..=DATA_END - 8).contains(&at);
+            let written = (DATA..=DATA + DATA_SIZE - 8).contains(&at);
             readable && !written
         })
     }

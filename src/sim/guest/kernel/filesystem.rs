@@ -15,6 +15,8 @@ pub(super) type FileId = u64;
 
 /// What an entry of the overlay costs besides its content: without a price, names alone could fill the host's memory.
 const ENTRY_COST: u64 = 512;
+/// The largest file, as on ext4 with blocks of 4 KiB.
+pub(super) const MAX_FILE_SIZE: u64 = (1 << 44) - 4096;
 /// Inode numbers of guest-made files follow this one; those of the world are hashes below it.
 const FIRST_NEW_INODE: u64 = 1 << 40;
 
@@ -451,7 +453,7 @@ impl FileSystem {
     ) -> Result<(), Stop> {
         let end = offset
             .checked_add(bytes.len() as u64)
-            .filter(|&e| e <= i64::MAX as u64)
+            .filter(|&e| e <= MAX_FILE_SIZE)
             .ok_or(EFBIG)?;
         let size = self.file(id)?.content.bytes().len() as u64;
         self.own(mem, id, end.max(size))?;
@@ -462,6 +464,9 @@ impl FileSystem {
 
     /// Sets the size, cutting off or adding zeros.
     pub(super) fn truncate(&mut self, mem: &Memory, id: FileId, size: u64) -> Result<(), Stop> {
+        if size > MAX_FILE_SIZE {
+            return Err(EFBIG.into());
+        }
         self.own(mem, id, size)
     }
 
