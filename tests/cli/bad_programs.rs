@@ -6,7 +6,10 @@ use crate::support::tickmark::{Finished, Tickmark};
 use std::sync::Arc;
 use std::time::Duration;
 use tickmark::artifact::{Artifact, existing};
-use tickmark::backend::sim::{Options, Sim};
+use tickmark::backend::{
+    Backend,
+    sim::{Options, Sim},
+};
 use tickmark::sim::machine::catalog;
 use tickmark::sim::outcome::{Exit, Limits};
 
@@ -36,7 +39,7 @@ fn ending(sim: &Sim, bytes: &[u8]) -> Option<Exit> {
     };
     let artifact = Artifact::Elf(existing(Arc::from(bytes)).ok()?);
     let measurement = sim
-        .run_with_arguments(&artifact, &[], b"", &limits)
+        .run(&artifact, b"", &limits)
         .expect("what is wrong with a program is no failure of ours");
     Some(measurement.exit)
 }

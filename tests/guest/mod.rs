@@ -1,4 +1,3 @@
-//! Whole programs in the guest: against the host, against hand-made expectations, and counted.
-mod counts;
+//! Whole programs in the guest: against the host and against hand-made expectations.
 mod regressions;
 mod witnesses;

@@ -13,15 +13,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
 }
 
 /// Flags of a program without a library.
-pub(crate) const BARE: &[&str] = &[
-    "-march=x86-64-v2",
-    "-nostdlib",
-    "-static",
-    "-no-pie",
-    "-fno-pie",
-    "-ffreestanding",
-    "-fno-stack-protector",
-];
+pub(crate) const BARE: &[&str] = &["-nostdlib", "-static"];
 
 /// Compiles a source of tests/guest/programs. `None`, said in the test's output, where the host has no compiler for it.
 ///
@@ -36,11 +28,9 @@ pub(crate) fn compiled(name: &str, flags: &[&str]) -> Option<PathBuf> {
         println!("skipped: this host has no `{compiler}`, which {name} needs");
         return None;
     };
-    let mut parts = vec![version.stdout, flags.join("\n").into_bytes()];
-    for file in [source.as_path(), &self::source("bare.h")] {
-        parts.push(std::fs::read(file).expect("the programs are part of the repository"));
-    }
-    let key = ContentHash::of_parts(parts).to_string();
+    let text = std::fs::read(&source).expect("the programs are part of the repository");
+    let flags_text = flags.join("\n").into_bytes();
+    let key = ContentHash::of_parts([version.stdout, flags_text, text]).to_string();
     let stem = source.file_stem().expect("a source has a name");
     let program = shared().join(format!("{}-{}", stem.to_string_lossy(), &key[..16]));
     if !program.exists() {
