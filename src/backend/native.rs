@@ -336,6 +336,7 @@ impl Told {
                 self.open = false;
                 self.region_cpu_time_ns.push(time);
             }
+            Device::REHEARSAL if self.region_cpu_time_ns.is_empty() && !self.open => {}
             Device::DONE | Device::FAILED if !finished => self.others.push((kind, text.to_vec())),
             _ => return false,
         }

@@ -116,9 +116,11 @@ impl<T: Timing> Simulation<T> {
         self.engine
     }
 
-    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
-    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on, to pause again at the
+    /// input of the number `pause_at` (0 is the first of the whole run).
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>], pause_at: Option<usize>) {
         self.kernel.resume_with(inputs.to_vec());
+        self.kernel.set_pause_at(pause_at);
     }
 
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.

@@ -120,6 +120,8 @@ pub struct Guest {
 pub enum Profile {
     /// The x86-64-v2 level of the psABI: up to SSE4.2 and POPCNT.
     X86_64V2,
+    /// The x86-64-v3 level: AVX2, FMA, F16C, BMI1, BMI2, MOVBE and LZCNT; besides, AES-NI, PCLMULQDQ and SHA.
+    X86_64V3,
 }
 
 impl Profile {
@@ -127,6 +129,7 @@ impl Profile {
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64V2 => "x86-64-v2",
+            Self::X86_64V3 => "x86-64-v3",
         }
     }
 }
@@ -205,9 +208,12 @@ impl Machine {
         };
         settings.check_read_by(kind)?;
         let s = &settings;
-        // `text` reports a missing key; the tables of words have one member each so far.
+        // `text` reports a missing key; this table has one word so far.
         s.text("core.micro_ops")?;
-        s.text("guest.profile")?;
+        let profile = match s.text("guest.profile")? {
+            "x86-64-v3" => Profile::X86_64V3,
+            _ => Profile::X86_64V2,
+        };
         let micro_ops = MicroOpTable::Hardware;
         let frequency_hz = s.integer("core.frequency_hz")?;
         let core = match kind {
@@ -221,9 +227,7 @@ impl Machine {
             name: s.text("name")?.to_owned(),
             description: s.text("description")?.to_owned(),
             core,
-            guest: Guest {
-                profile: Profile::X86_64V2,
-            },
+            guest: Guest { profile },
         })
     }
 }

@@ -281,7 +281,8 @@ impl FileSystem {
         if let Some(path) = &file.unchanged {
             self.changes.remove(path);
         } else if file.links == 0 {
-            self.held_bytes -= owned_bytes(&file.content);
+            let bytes = owned_bytes(&file.content) + ENTRY_COST;
+            self.release(bytes);
         } else {
             return;
         }
@@ -290,6 +291,7 @@ impl FileSystem {
 
     /// Makes an empty file.
     pub(super) fn create(&mut self, mem: &Memory, path: &str, mode: u32) -> Result<FileId, Stop> {
+        self.charge(mem, name_cost(path))?;
         let id = self.create_unnamed(mem, mode)?;
         self.files.get_mut(&id).ok_or(EIO)?.links = 1;
         self.changes.insert(path.to_owned(), Change::File(id));
@@ -322,7 +324,7 @@ impl FileSystem {
         path: &str,
         mode: u32,
     ) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST)?;
+        self.charge(mem, name_cost(path))?;
         let status = DirectoryStatus {
             mode: mode & 0o1777,
             owner: GUEST_UID,
@@ -340,7 +342,7 @@ impl FileSystem {
         path: &str,
         target: &str,
     ) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST + target.len() as u64)?;
+        self.charge(mem, name_cost(path) + target.len() as u64)?;
         self.changes
             .insert(path.to_owned(), Change::Symlink(target.into()));
         Ok(())
@@ -348,7 +350,7 @@ impl FileSystem {
 
     /// Gives a file another name, where nothing stands.
     pub(super) fn link(&mut self, mem: &Memory, from: &str, to: &str) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST)?;
+        self.charge(mem, name_cost(to))?;
         let id = self.adopt(from)?;
         self.change(id)?.links += 1;
         self.changes.insert(to.to_owned(), Change::File(id));
@@ -363,7 +365,7 @@ impl FileSystem {
         status: DirectoryStatus,
     ) -> Result<(), Stop> {
         if !self.changes.contains_key(path) {
-            self.charge(mem, ENTRY_COST)?;
+            self.charge(mem, name_cost(path))?;
         }
         self.changes
             .insert(path.to_owned(), Change::Directory(status));
@@ -377,11 +379,13 @@ impl FileSystem {
             _ => None,
         };
         if self.world.lookup(path).is_some() {
-            self.charge(mem, ENTRY_COST)?;
+            if !self.changes.contains_key(path) {
+                self.charge(mem, name_cost(path))?;
+            }
             self.changes.insert(path.to_owned(), Change::Gone);
         } else {
             self.changes.remove(path);
-            self.held_bytes = self.held_bytes.saturating_sub(ENTRY_COST);
+            self.release(name_cost(path));
         }
         if let Some(id) = file {
             self.change(id)?.links -= 1;
@@ -476,7 +480,7 @@ impl FileSystem {
         if size > before {
             self.charge(mem, size - before)?;
         } else {
-            self.held_bytes -= before - size;
+            self.release(before - size);
         }
         let file = self.change(id)?;
         if let Content::Shared(bytes) = &file.content {
@@ -494,6 +498,12 @@ impl FileSystem {
         }
     }
 
+    /// Takes back what was charged.
+    pub(super) fn release(&mut self, bytes: u64) {
+        // Charges and releases of one name can differ where it stood in the world before: never below zero.
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+    }
+
     /// Counts bytes against the memory limit, together with the live pages of the process.
     pub(super) fn charge(&mut self, mem: &Memory, bytes: u64) -> Result<(), Stop> {
         let held = self.held_bytes.saturating_add(bytes);
@@ -503,6 +513,11 @@ impl FileSystem {
         self.held_bytes = held;
         Ok(())
     }
+}
+
+/// What a name costs.
+fn name_cost(path: &str) -> u64 {
+    ENTRY_COST + path.len() as u64
 }
 
 fn owned_bytes(content: &Content) -> u64 {

@@ -10,8 +10,10 @@ const CHANGEABLE: u32 = O_APPEND | O_NONBLOCK | 0o20_000 | 0o40_000 | 0o1_000_00
 
 impl Kernel {
     pub(super) fn close(&mut self, fd: i32) -> Answer {
-        if let Some(file) = self.descriptors.close(fd)? {
-            self.files.close(file);
+        match self.descriptors.close(fd)? {
+            Some(Object::File(id)) => self.files.close(id),
+            Some(object) => self.files.release(object.kept_bytes()),
+            None => {}
         }
         Ok(0)
     }

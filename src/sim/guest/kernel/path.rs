@@ -320,6 +320,7 @@ impl Kernel {
                     return Err(EACCES.into());
                 }
                 let bytes = self.text(mem, text);
+                self.files.charge(mem, bytes.len() as u64)?;
                 Open::new(Object::Text(bytes.into()), status, Some(place.path))
             }
             Entry::Descriptor(fd) => {
@@ -429,9 +430,11 @@ impl Kernel {
                 }
                 let entries: std::sync::Arc<[DirectoryEntry]> =
                     self.directory_entries(&path).into();
-                self.descriptors.get_mut(fd)?.object = Object::Directory {
+                let object = Object::Directory {
                     entries: Some(entries.clone()),
                 };
+                self.files.charge(mem, object.kept_bytes())?;
+                self.descriptors.get_mut(fd)?.object = object;
                 entries
             }
         };

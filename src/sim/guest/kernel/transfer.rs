@@ -298,6 +298,10 @@ impl Kernel {
         if n < input.len() as u64 {
             return Err(EFAULT.into());
         }
+        if self.next_input <= 1 {
+            // What the interpreter and the driver did before they knew the candidate is not the candidate's doing.
+            self.clock_read = false;
+        }
         self.next_input += 1;
         Ok(n)
     }
@@ -435,6 +439,7 @@ impl Kernel {
         match kind {
             Device::BEGIN => Err(Stop::Mark(MarkKind::Begin, n)),
             Device::END => Err(Stop::Mark(MarkKind::End, n)),
+            Device::REHEARSAL => Ok(n),
             _ => {
                 self.message_bytes += n;
                 if self.message_bytes > self.limits.output_bytes {
@@ -494,8 +499,10 @@ impl Kernel {
             .ok_or(EINVAL)?;
         let open = self.descriptors.get_mut(fd)?;
         open.offset = at;
-        if let (Object::Directory { entries }, 0) = (&mut open.object, at) {
-            *entries = None;
+        if let (Object::Directory { .. }, 0) = (&open.object, at) {
+            // Reading starts anew, with the names of then.
+            let before = std::mem::replace(&mut open.object, Object::Directory { entries: None });
+            self.files.release(before.kept_bytes());
         }
         Ok(at)
     }

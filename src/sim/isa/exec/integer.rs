@@ -226,8 +226,7 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
         M::Rdtsc | M::Rdtscp => Some(Ok(Flow::Time)),
         M::Syscall => Some(Ok(Flow::Syscall)),
         // Without their CPUID bits these are undefined; the profile that has them decodes them.
-        M::Xgetbv
-        | M::Rdrand
+        M::Rdrand
         | M::Rdseed
         | M::Rdpid
         | M::Rdfsbase
