@@ -309,7 +309,9 @@ impl Sim {
         let mut arguments = vec![interpreter.guest_executable.clone()];
         arguments.extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
         arguments.push(script);
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, 0)
+        // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
+        let hash_seed = (self.options.seed % (1 << 32)) as u32;
+        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
             .into_iter()
             .map(|(name, value)| format!("{name}={value}").into_bytes())
             .collect();
