@@ -325,6 +325,7 @@ fn is_aligned(insn: &Instruction) -> bool {
         | M::Vmovntpd
         | M::Vmovntdq
         | M::Vmovntdqa => true,
+        _ if insn.cpuid_features().contains(&CpuidFeature::SHA) => false,
         _ => insn.encoding() == EncodingKind::Legacy && size == 16,
     }
 }
