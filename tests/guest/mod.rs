@@ -1,3 +1,5 @@
 //! Whole programs in the guest: against the host and against hand-made expectations.
 mod regressions;
+mod signals;
+mod threads;
 mod witnesses;
