@@ -146,6 +146,16 @@ impl<T: Timing> Simulation<T> {
         exit
     }
 
+    /// Runs until this many instructions have retired since the start, or the guest stops: then why. From where this
+    /// stops the guest goes on as if it had not.
+    pub fn run_to(&mut self, instructions: u64, expired: &dyn Fn() -> bool) -> Option<Exit> {
+        let limit = self.limits.instructions;
+        self.limits.instructions = limit.min(instructions);
+        let exit = self.run(expired);
+        self.limits.instructions = limit;
+        (exit != Exit::InstructionLimit || instructions >= limit).then_some(exit)
+    }
+
     fn run_to_exit(&mut self, expired: &dyn Fn() -> bool) -> Exit {
         loop {
             if std::mem::take(&mut self.unanswered)

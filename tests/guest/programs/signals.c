@@ -113,6 +113,34 @@ static void registers(void) {
     printf(" %lu %lu %lu %lu\n", out[0], out[1], out[2], out[3]);
 }
 
+// The upper halves of the vector registers survive too, and a handler begins with none of them.
+#ifdef __AVX__
+static void clobber(int signal, siginfo_t *info, void *pointer) {
+    (void)signal, (void)info, (void)pointer;
+    uint64_t upper[4];
+    __asm__ volatile("vmovdqu %%ymm9, (%0)\n\tvpcmpeqd %%xmm9, %%xmm9, %%xmm9\n\tvinsertf128 $1, %%xmm9, %%ymm9, %%ymm9"
+                     ::"r"(upper) : "memory", "xmm9");
+    printf("begins with %lu %lu\n", upper[0], upper[3]);
+    uint8_t *area = (uint8_t *)((ucontext_t *)pointer)->uc_mcontext.fpregs;
+    printf("area %x, header %x", *(uint32_t *)(area + 464), area[512] & 7);
+    printf(", kept %lu\n", *(uint64_t *)(area + 576 + 16 * 9 + 8));
+    // What the handler writes to the frame is what the program gets.
+    *(uint64_t *)(area + 576 + 16 * 9) = 77;
+}
+static void wide(void) {
+    install(SIGUSR1, clobber, 0);
+    uint64_t words[4] = {1, 2, 3, 4};
+    long number = 62;
+    __asm__ volatile("vmovdqu (%[words]), %%ymm9\n\tsyscall\n\tvmovdqu %%ymm9, (%[words])"
+                     : "+a"(number)
+                     : [words] "r"(words), "D"(getpid()), "S"((long)SIGUSR1)
+                     : "rcx", "r11", "xmm9", "memory");
+    printf("wide %lu %lu %lu %lu\n", words[0], words[1], words[2], words[3]);
+}
+#else
+static void wide(void) {}
+#endif
+
 static char *outside;
 static void on_other_stack(int signal, siginfo_t *info, void *context) {
     (void)info, (void)context;
@@ -276,6 +304,7 @@ int main(void) {
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
     faults();
     registers();
+    wide();
     alternate();
     sending();
     times();

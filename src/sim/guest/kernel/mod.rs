@@ -150,27 +150,26 @@ fn unsupported(name: impl Into<String>) -> Stop {
 fn changes_descriptors(number: u64) -> bool {
     matches!(
         number,
-        0 | 1
-            | 3
-            | 17..=20
-            | 22
-            | 32
-            | 33
-            | 40
-            | 44
-            | 45
-            | 53
-            | 72
-            | 233
-            | 284
-            | 290
-            | 292
-            | 293
-            | 295
-            | 296
-            | 327
-            | 328
-            | 436
+        0 | 1 | 3 | 17
+            ..=20
+                | 22
+                | 32
+                | 33
+                | 40
+                | 44
+                | 45
+                | 53
+                | 72
+                | 233
+                | 284
+                | 290
+                | 292
+                | 293
+                | 295
+                | 296
+                | 327
+                | 328
+                | 436
     )
 }
 
@@ -545,7 +544,13 @@ impl Kernel {
             213 => self.epoll_create(a as i32, 0, true),
             291 => self.epoll_create(1, a as u32, false),
             233 => self.epoll_ctl(mem, fd_a, b as u32, fd_c, d),
-            232 => self.epoll_wait(mem, fd_a, b, c as i32, wait::Timeout::milliseconds(d as i32)),
+            232 => self.epoll_wait(
+                mem,
+                fd_a,
+                b,
+                c as i32,
+                wait::Timeout::milliseconds(d as i32),
+            ),
             281 => self.epoll_pwait(mem, fd_a, b, c as i32, d as i32, [e, f]),
             202 => self.futex(mem, a, b as u32, c as u32, d, e, f as u32),
             35 => self.nanosleep(mem, a, b),
@@ -681,7 +686,7 @@ mod tests {
     use super::super::Guest;
     use super::testing::{Process, failed, limits, program};
     use super::*;
-    use crate::sim::isa::state::RDI;
+    use crate::sim::isa::state::{RCX, RDI};
 
     fn with_device(inputs: &[&[u8]], pause_at: Option<usize>) -> Process {
         let mut program = program();

@@ -270,8 +270,7 @@ impl Kernel {
         }
         let before = self.signals.action(signal);
         if let Some(bytes) = new {
-            let word =
-                |i: usize| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]));
+            let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]));
             let action = Action {
                 handler: word(0),
                 flags: word(1) & SA_KNOWN,
@@ -723,9 +722,7 @@ impl Kernel {
                 let info = Info::new(SIGBUS, 2, [addr, 0]);
                 (info, Some(addr), [14, 4, addr])
             }
-            Fault::GeneralProtection => {
-                (Info::new(SIGSEGV, SI_KERNEL, [0; 2]), None, [13, 0, 0])
-            }
+            Fault::GeneralProtection => (Info::new(SIGSEGV, SI_KERNEL, [0; 2]), None, [13, 0, 0]),
             Fault::Divide => (Info::new(SIGFPE, 1, [rip, 0]), None, [0; 3]),
             Fault::InvalidOpcode => (Info::new(SIGILL, 2, [rip, 0]), None, [6, 0, 0]),
             Fault::Breakpoint => (Info::new(SIGTRAP, SI_KERNEL, [0; 2]), None, [3, 0, 0]),
@@ -1027,7 +1024,10 @@ mod tests {
         // In the handler the signal is blocked: the same fault again kills.
         assert!(matches!(
             fault(&mut process, unmapped(8), 0x77),
-            Exit::Signaled { signal: SIGSEGV, .. }
+            Exit::Signaled {
+                signal: SIGSEGV,
+                ..
+            }
         ));
         process.guest.cpu.gpr[RSP] += 8;
         process.control("rt_sigreturn", &[]);

@@ -61,7 +61,9 @@ impl Kernel {
             self.timers[which] = (timer.interval > 0).then(|| Timer {
                 // Expiries that were missed are one.
                 next: timer.next.saturating_add(
-                    timer.interval.saturating_mul((now - timer.next) / timer.interval + 1),
+                    timer
+                        .interval
+                        .saturating_mul((now - timer.next) / timer.interval + 1),
                 ),
                 ..timer
             });
@@ -78,7 +80,9 @@ impl Kernel {
     fn timer_left(&self, which: usize) -> (u64, u64) {
         let now = self.timer_clock(which);
         // A timer that runs has something left.
-        self.timers[which].map_or((0, 0), |t| (t.next.saturating_sub(now).max(1000), t.interval))
+        self.timers[which].map_or((0, 0), |t| {
+            (t.next.saturating_sub(now).max(1000), t.interval)
+        })
     }
 
     fn start_timer(&mut self, which: usize, first: u64, interval: u64) {
@@ -92,7 +96,11 @@ impl Kernel {
         let (left, _) = self.timer_left(REAL);
         self.start_timer(REAL, u64::from(seconds) * NS, 0);
         // To the nearest second, but 0 means that no alarm was set.
-        Ok(if left == 0 { 0 } else { ((left + NS / 2) / NS).max(1) })
+        Ok(if left == 0 {
+            0
+        } else {
+            ((left + NS / 2) / NS).max(1)
+        })
     }
 
     pub(super) fn getitimer(&mut self, mem: &mut Memory, which: u32, at: u64) -> Answer {
@@ -105,7 +113,11 @@ impl Kernel {
     }
 
     pub(super) fn setitimer(&mut self, mem: &mut Memory, which: u32, new: u64, old: u64) -> Answer {
-        let wanted = if new == 0 { [0; 32] } else { take::<32>(mem, new)? };
+        let wanted = if new == 0 {
+            [0; 32]
+        } else {
+            take::<32>(mem, new)?
+        };
         let word = |i: usize| i64::from_le_bytes(std::array::from_fn(|j| wanted[8 * i + j]));
         let time = |i: usize| match (word(i), word(i + 1)) {
             (seconds @ 0.., us @ 0..1_000_000) => Ok((seconds as u64)

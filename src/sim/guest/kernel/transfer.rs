@@ -829,11 +829,17 @@ mod tests {
         );
         process.call("close", &[writer]);
         assert_eq!(process.call("read", &[reader, at, 8]), 0);
+        for (call, count) in [("read", 8), ("write", 70_000)] {
+            let mut stuck = Process::new();
+            let at = stuck.bytes(&[0; 70_000]);
+            stuck.succeed("pipe", &[at]);
+            let fd = if call == "read" { 3 } else { 4 };
+            let deadlock = Exit::Deadlock {
+                call: call.to_owned(),
+            };
+            assert_eq!(stuck.exit(call, &[fd, at, count]), deadlock);
+        }
         process.succeed("pipe", &[at]);
-        assert!(matches!(
-            process.exit("read", &[4, at, 8]),
-            Exit::UnsupportedSyscall { .. }
-        ));
         process.call("close", &[4]);
         let Exit::Signaled { signal, .. } = process.exit("write", &[5, at, 1]) else {
             panic!("SIGPIPE kills")

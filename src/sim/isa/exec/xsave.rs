@@ -274,9 +274,7 @@ pub fn load_fxsave(cpu: &mut Cpu, area: &[u8; FXSAVE_SIZE]) -> Option<()> {
 
 /// Takes all components from an XSAVE area in the standard form, as XRSTOR does; `None` where that faults.
 pub fn load_xsave(cpu: &mut Cpu, area: &[u8; AREA_SIZE]) -> Option<()> {
-    let word = |at: u64| {
-        u64::from_le_bytes(std::array::from_fn(|i| area[at as usize + i]))
-    };
+    let word = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| area[at as usize + i]));
     let present = word(HEADER_AT);
     if present & !XCR0 != 0 || word(HEADER_AT + 8) != 0 || word(HEADER_AT + 16) != 0 {
         return None;
