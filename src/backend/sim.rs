@@ -49,17 +49,60 @@ pub struct Sim {
 /// One pool a timing model: the code is compiled for each, so that none pays for the choice.
 #[derive(Debug)]
 enum Kind {
-    Atomic(Pool<Atomic>),
-    Simple(Pool<Simple>),
+    Atomic(Box<Pool<Atomic>>),
+    Simple(Box<Pool<Simple>>),
 }
 
-/// What is shared between runs: the fresh core, warm block caches, the interpreter's snapshot.
+/// What is shared between runs: the fresh core, warm block caches, snapshots.
 #[derive(Debug)]
 struct Pool<T: Timing> {
     core: T,
     profile: Profile,
     engines: Mutex<Vec<Engine<T>>>,
-    interpreter: Mutex<Option<(ContentHash, Arc<Snapshot<T>>)>>,
+    /// Interpreters with their preloaded modules.
+    interpreters: Kept<Snapshot<T>>,
+    /// Loaded candidates, for those that run again.
+    candidates: Kept<Snapshot<T>>,
+    making: Mutex<()>,
+}
+
+/// A few values by key, the latest ones.
+#[derive(Debug)]
+struct Kept<V> {
+    values: Mutex<Vec<(ContentHash, Arc<V>)>>,
+    most: usize,
+}
+
+impl<V> Kept<V> {
+    fn new(most: usize) -> Self {
+        Self {
+            values: Mutex::default(),
+            most,
+        }
+    }
+
+    fn get(&self, key: &ContentHash) -> Option<Arc<V>> {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values
+            .iter()
+            .find(|(of, _)| of == key)
+            .map(|(_, value)| Arc::clone(value))
+    }
+
+    fn put(&self, key: ContentHash, value: Arc<V>) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if values.len() >= self.most {
+            values.remove(0);
+        }
+        values.push((key, value));
+    }
+}
+
+/// A simulation that has been brought to where it is to run from.
+enum Begun<T: Timing> {
+    Ready(Simulation<T>),
+    /// It ended on the way there.
+    Ended(Simulation<T>, Exit),
 }
 
 impl<T: Timing> Pool<T> {
@@ -68,7 +111,9 @@ impl<T: Timing> Pool<T> {
             core,
             profile,
             engines: Mutex::default(),
-            interpreter: Mutex::default(),
+            interpreters: Kept::new(2),
+            candidates: Kept::new(8),
+            making: Mutex::default(),
         }
     }
 
@@ -95,8 +140,8 @@ impl Sim {
             GuestProfile::X86_64V3 => Profile::x86_64_v3(),
         };
         let kind = match &options.machine.core {
-            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core), profile)),
-            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core), profile)),
+            Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
+            Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
         };
         Self {
             options,
@@ -110,31 +155,6 @@ impl Sim {
         &self.options
     }
 
-    /// Runs an artifact with these arguments on one input.
-    ///
-    /// # Errors
-    /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
-    pub fn run_with_arguments(
-        &self,
-        artifact: &Artifact,
-        arguments: &[Vec<u8>],
-        stdin: &[u8],
-        limits: &Limits,
-    ) -> Result<Measurement, BackendFailure> {
-        let program = self.program(artifact, arguments, stdin)?;
-        let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => python
-                .snapshot_points()
-                .map(|points| (python.fingerprint.content_hash(), points)),
-            _ => None,
-        };
-        let outcome = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
-        };
-        Ok(self.measurement(outcome))
-    }
-
     fn simulate<T: Timing>(
         &self,
         pool: &Pool<T>,
@@ -144,64 +164,116 @@ impl Sim {
     ) -> Outcome {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
-        let mut simulation = match self.start(pool, program, points, limits, &expired) {
-            Ok(simulation) => simulation,
+        let simulation = match (points, &program.device) {
+            (Some((interpreter, points)), Some(device)) => self.warm(
+                pool,
+                program,
+                device,
+                &interpreter,
+                points,
+                limits,
+                &expired,
+            ),
+            _ => self.fresh(pool, program, limits),
+        };
+        let (mut simulation, exit) = match simulation {
+            Ok(Begun::Ready(simulation)) => (simulation, None),
+            Ok(Begun::Ended(simulation, exit)) => (simulation, Some(exit)),
             Err(outcome) => return *outcome,
         };
-        let exit = simulation.run(&expired);
+        let exit = exit.unwrap_or_else(|| simulation.run(&expired));
         let outcome = simulation.outcome(exit);
         pool.give_back(simulation.into_engine());
         outcome
     }
 
-    /// A simulation at its first instruction, or behind what every candidate of the interpreter does alike.
-    fn start<T: Timing>(
+    /// A simulation at its first instruction.
+    fn fresh<T: Timing>(
         &self,
         pool: &Pool<T>,
         program: &Program,
-        points: Option<(ContentHash, SnapshotPoints)>,
+        limits: &Limits,
+    ) -> Result<Begun<T>, Box<Outcome>> {
+        let guest = guest::load(program, limits, &pool.profile);
+        Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
+            .map(Begun::Ready)
+            .map_err(|error| Box::new(load_failure(error.to_string())))
+    }
+
+    /// A simulation that stands where the test is about to be read: behind what every candidate of the interpreter does
+    /// alike (the first snapshot), and behind the loading of this candidate (the second), where that has been run
+    /// before.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one run, used in one place"
+    )]
+    fn warm<T: Timing>(
+        &self,
+        pool: &Pool<T>,
+        program: &Program,
+        device: &Device,
+        interpreter: &ContentHash,
+        points: SnapshotPoints,
         limits: &Limits,
         expired: &dyn Fn() -> bool,
-    ) -> Result<Simulation<T>, Box<Outcome>> {
-        let fresh = |program: &Program| {
-            let guest = guest::load(program, limits, &pool.profile);
-            Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
-                .map_err(|error| Box::new(load_failure(error.to_string())))
-        };
-        let (Some((interpreter, points)), Some(device)) = (points, &program.device) else {
-            return fresh(program);
-        };
-        let key = ContentHash::of_parts([
-            interpreter.to_string().into_bytes(),
-            format!("{limits:?}").into_bytes(),
-        ]);
-        let mut kept = pool
-            .interpreter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let snapshot = match &*kept {
-            Some((of, snapshot)) if *of == key => Arc::clone(snapshot),
-            _ => {
-                let mut paused = program.clone();
-                paused.device = Some(Device {
-                    pause_at: Some(points.interpreter),
-                    ..device.clone()
-                });
-                let mut simulation = fresh(&paused)?;
+    ) -> Result<Begun<T>, Box<Outcome>> {
+        let interpreter = ContentHash::of_parts([interpreter.to_string(), format!("{limits:?}")]);
+        let loading = &device.inputs[points.interpreter..points.candidate];
+        let parts = loading.iter().map(|input| input.to_vec());
+        let candidate = ContentHash::of_parts(
+            std::iter::once(interpreter.to_string().into_bytes()).chain(parts),
+        );
+        let loaded = pool.candidates.get(&candidate);
+        let loaded = match loaded {
+            Some(snapshot) => snapshot,
+            None => {
+                let first = match pool.interpreters.get(&interpreter) {
+                    Some(snapshot) => snapshot,
+                    None => {
+                        // One thread makes it while the others that need it wait.
+                        let _making = pool.making.lock().unwrap_or_else(PoisonError::into_inner);
+                        match pool.interpreters.get(&interpreter) {
+                            Some(snapshot) => snapshot,
+                            None => {
+                                let mut paused = program.clone();
+                                let pause_at = Some(points.interpreter);
+                                paused.device = Some(Device {
+                                    pause_at,
+                                    ..device.clone()
+                                });
+                                let Begun::Ready(mut simulation) =
+                                    self.fresh(pool, &paused, limits)?
+                                else {
+                                    unreachable!("a fresh simulation has not ended")
+                                };
+                                let exit = simulation.run(expired);
+                                if exit != Exit::Paused {
+                                    return Ok(Begun::Ended(simulation, exit));
+                                }
+                                let snapshot = Arc::new(simulation.snapshot());
+                                pool.give_back(simulation.into_engine());
+                                pool.interpreters.put(interpreter, Arc::clone(&snapshot));
+                                snapshot
+                            }
+                        }
+                    }
+                };
+                let mut simulation = Simulation::resume(&first, pool.engine());
+                simulation
+                    .resume_with(&device.inputs[points.interpreter..], Some(points.candidate));
                 let exit = simulation.run(expired);
                 if exit != Exit::Paused {
-                    return Err(Box::new(simulation.outcome(exit)));
+                    return Ok(Begun::Ended(simulation, exit));
                 }
                 let snapshot = Arc::new(simulation.snapshot());
-                pool.give_back(simulation.into_engine());
-                *kept = Some((key, Arc::clone(&snapshot)));
-                snapshot
+                pool.candidates.put(candidate, snapshot);
+                simulation.resume_with(&device.inputs[points.candidate..], None);
+                return Ok(Begun::Ready(simulation));
             }
         };
-        drop(kept);
-        let mut simulation = Simulation::resume(&snapshot, pool.engine());
-        simulation.resume_with(&device.inputs[points.interpreter..]);
-        Ok(simulation)
+        let mut simulation = Simulation::resume(&loaded, pool.engine());
+        simulation.resume_with(&device.inputs[points.candidate..], None);
+        Ok(Begun::Ready(simulation))
     }
 
     /// The program, with a world of its own.
@@ -237,7 +309,9 @@ impl Sim {
         let mut arguments = vec![interpreter.guest_executable.clone()];
         arguments.extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
         arguments.push(script);
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, 0)
+        // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
+        let hash_seed = (self.options.seed % (1 << 32)) as u32;
+        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
             .into_iter()
             .map(|(name, value)| format!("{name}={value}").into_bytes())
             .collect();
@@ -297,13 +371,25 @@ impl Backend for Sim {
         &self.options.machine.name
     }
 
-    fn run(
+    fn run_with_arguments(
         &self,
         artifact: &Artifact,
+        arguments: &[Vec<u8>],
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
-        self.run_with_arguments(artifact, &[], stdin, limits)
+        let program = self.program(artifact, arguments, stdin)?;
+        let points = match artifact {
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
+            _ => None,
+        };
+        let outcome = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+        };
+        Ok(self.measurement(outcome))
     }
 }
 

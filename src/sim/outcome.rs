@@ -43,6 +43,8 @@ impl Device {
     pub const BEGIN: u8 = b'B';
     /// Message kind: the region ends.
     pub const END: u8 = b'E';
+    /// Message kind: a rehearsal of a marker, which means nothing; it warms up what a marker costs.
+    pub const REHEARSAL: u8 = b'W';
     /// Message kind: the driver has finished and the candidate has passed its checks.
     pub const DONE: u8 = b'D';
     /// Message kind: the candidate has failed; the text says how.
@@ -152,8 +154,8 @@ pub struct Counters {
     pub system_calls: u64,
     /// Highest live memory.
     pub peak_memory_bytes: u64,
-    /// Live memory integrated over cycles (instructions, on machines that only count).
-    pub memory_byte_cycles: u128,
+    /// Live memory in KiB integrated over cycles (instructions, on machines that only count).
+    pub memory_kib_cycles: u64,
     /// Counters of the machine's parts, by dotted name (`l1d.misses`, `branch.mispredictions`).
     #[serde(flatten)]
     pub parts: BTreeMap<String, u64>,

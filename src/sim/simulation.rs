@@ -21,7 +21,7 @@ struct Tally {
     regions: Vec<Region>,
     /// Where the open region began: instructions and cycles.
     open: Option<(u64, Option<u64>)>,
-    memory_byte_cycles: u128,
+    memory_kib_cycles: u64,
     sampled_at: u64,
     sampled_pages: u64,
 }
@@ -116,9 +116,11 @@ impl<T: Timing> Simulation<T> {
         self.engine
     }
 
-    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
-    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on, to pause again at the
+    /// input of the number `pause_at` (0 is the first of the whole run).
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>], pause_at: Option<usize>) {
         self.kernel.resume_with(inputs.to_vec());
+        self.kernel.set_pause_at(pause_at);
     }
 
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
@@ -159,6 +161,7 @@ impl<T: Timing> Simulation<T> {
         self.timing.drain();
         let rip = self.cx.cpu.rip;
         let now = self.now();
+        self.kernel.clock_read |= std::mem::take(&mut self.cx.clock_read);
         match self.kernel.syscall(&mut self.cx.cpu, &mut self.cx.mem, now) {
             Control::Continue => None,
             Control::Exit(exit) => Some(exit),
@@ -198,20 +201,8 @@ impl<T: Timing> Simulation<T> {
 
     fn fault(&mut self, fault: Fault) -> Exit {
         let rip = self.cx.cpu.rip;
-        if fault == Fault::Unsupported {
-            let mnemonic = self.engine.instruction_at(&mut self.cx, rip).map_or_else(
-                || "unknown".to_owned(),
-                |i| format!("{:?}", i.mnemonic()).to_lowercase(),
-            );
-            let function = self.kernel.symbolize(&self.cx.mem, rip);
-            return Exit::UnsupportedInstruction {
-                mnemonic,
-                rip,
-                function,
-            };
-        }
         self.kernel
-            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+            .fault(&self.cx.cpu, &mut self.cx.mem, fault, rip)
     }
 
     fn time(&self) -> u64 {
@@ -229,8 +220,9 @@ impl<T: Timing> Simulation<T> {
 
     fn sample_memory(&mut self) {
         let now = self.time();
-        let bytes = u128::from(self.tally.sampled_pages * PAGE_SIZE);
-        self.tally.memory_byte_cycles += bytes * u128::from(now - self.tally.sampled_at);
+        let kib = self.tally.sampled_pages * (PAGE_SIZE / 1024);
+        let span = kib.saturating_mul(now - self.tally.sampled_at);
+        self.tally.memory_kib_cycles = self.tally.memory_kib_cycles.saturating_add(span);
         self.tally.sampled_at = now;
         self.tally.sampled_pages = self.cx.mem.live_pages();
     }
@@ -247,7 +239,7 @@ impl<T: Timing> Simulation<T> {
             }),
             system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
-            memory_byte_cycles: self.tally.memory_byte_cycles,
+            memory_kib_cycles: self.tally.memory_kib_cycles,
             ..Counters::default()
         };
         self.timing.report(&mut counters.parts);

@@ -44,6 +44,11 @@ pub(super) enum Object {
     Text(Arc<[u8]>),
     PipeReader(PipeId),
     PipeWriter(PipeId),
+    /// One end of a pair of connected sockets.
+    Pair {
+        input: PipeId,
+        output: PipeId,
+    },
     /// An `eventfd`.
     Event {
         count: u64,
@@ -51,6 +56,23 @@ pub(super) enum Object {
     },
     /// An `epoll` instance: by descriptor, the interest and the user's word.
     Epoll(BTreeMap<i32, (u32, u64)>),
+}
+
+impl Object {
+    /// Bytes that the kernel keeps for this besides what files hold: they count against the memory limit, or opening
+    /// the same thing many times would fill the host's memory.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        match self {
+            Self::Text(bytes) => bytes.len() as u64,
+            Self::Directory {
+                entries: Some(entries),
+            } => entries
+                .iter()
+                .map(|e| (size_of::<DirectoryEntry>() + e.name.len()) as u64)
+                .sum(),
+            _ => 0,
+        }
+    }
 }
 
 /// One name of a directory.
@@ -178,6 +200,10 @@ impl Descriptors {
         match open.object {
             Object::PipeReader(pipe) => self.pipes.entry(pipe).or_default().readers += 1,
             Object::PipeWriter(pipe) => self.pipes.entry(pipe).or_default().writers += 1,
+            Object::Pair { input, output } => {
+                self.pipes.entry(input).or_default().readers += 1;
+                self.pipes.entry(output).or_default().writers += 1;
+            }
             _ => {}
         }
         let id = self.next_open;
@@ -217,8 +243,8 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Closes a descriptor; the file whose last handle that was, if it was one.
-    pub(super) fn close(&mut self, fd: i32) -> Result<Option<FileId>, Errno> {
+    /// Closes a descriptor; what it stood for, if that was its last handle.
+    pub(super) fn close(&mut self, fd: i32) -> Result<Option<Object>, Errno> {
         let handle = self.table.remove(&fd).ok_or(EBADF)?;
         let open = self.open.get_mut(&handle.open).ok_or(EBADF)?;
         open.handles -= 1;
@@ -234,24 +260,24 @@ impl Descriptors {
                 watched.remove(&fd);
             }
         }
-        let pipe = match open.object {
-            Object::File(id) => return Ok(Some(id)),
-            Object::PipeReader(pipe) => {
-                self.pipes.entry(pipe).or_default().readers -= 1;
-                pipe
-            }
-            Object::PipeWriter(pipe) => {
-                self.pipes.entry(pipe).or_default().writers -= 1;
-                pipe
-            }
-            _ => return Ok(None),
+        let pipes = match open.object {
+            Object::PipeReader(pipe) => [Some(pipe), None],
+            Object::PipeWriter(pipe) => [None, Some(pipe)],
+            Object::Pair { input, output } => [Some(input), Some(output)],
+            object => return Ok(Some(object)),
         };
-        if self
-            .pipes
-            .get(&pipe)
-            .is_some_and(|p| p.readers == 0 && p.writers == 0)
-        {
-            self.pipes.remove(&pipe);
+        let [read, written] = pipes;
+        for (pipe, reading) in [(read, true), (written, false)] {
+            let Some(id) = pipe else { continue };
+            let pipe = self.pipes.entry(id).or_default();
+            if reading {
+                pipe.readers -= 1;
+            } else {
+                pipe.writers -= 1;
+            }
+            if pipe.readers == 0 && pipe.writers == 0 {
+                self.pipes.remove(&id);
+            }
         }
         Ok(None)
     }
