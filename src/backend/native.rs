@@ -351,6 +351,7 @@ fn elapsed(text: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 mod tests {
     use super::*;
     use crate::artifact::{BuildOptions, Linking, Toolchain, Wrapping, build};

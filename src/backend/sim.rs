@@ -49,8 +49,8 @@ pub struct Sim {
 /// One pool a timing model: the code is compiled for each, so that none pays for the choice.
 #[derive(Debug)]
 enum Kind {
-    Atomic(Pool<Atomic>),
-    Simple(Pool<Simple>),
+    Atomic(Box<Pool<Atomic>>),
+    Simple(Box<Pool<Simple>>),
 }
 
 /// What is shared between runs: the fresh core, warm block caches, snapshots.
@@ -140,8 +140,8 @@ impl Sim {
             GuestProfile::X86_64V3 => Profile::x86_64_v3(),
         };
         let kind = match &options.machine.core {
-            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core), profile)),
-            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core), profile)),
+            Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
+            Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
         };
         Self {
             options,
@@ -165,7 +165,7 @@ impl Sim {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
         let simulation = match (points, &program.device) {
-            (Some((interpreter, points)), Some(device)) => self.from_snapshot(
+            (Some((interpreter, points)), Some(device)) => self.warm(
                 pool,
                 program,
                 device,
@@ -207,7 +207,7 @@ impl Sim {
         clippy::too_many_arguments,
         reason = "the parts of one run, used in one place"
     )]
-    fn from_snapshot<T: Timing>(
+    fn warm<T: Timing>(
         &self,
         pool: &Pool<T>,
         program: &Program,

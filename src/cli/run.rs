@@ -194,7 +194,7 @@ fn relay(measurement: &Measurement) {
 fn summarise(measurement: &Measurement) {
     let counters = &measurement.counters;
     eprintln!("{}", describe(&measurement.exit));
-    let mut line = |name: &str, value: String| eprintln!("{name:<24} {value}");
+    let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
     if measurement.backend == BackendName::Sim {

@@ -541,7 +541,7 @@ impl Memory {
         let number = addr / PAGE_SIZE;
         let index = number as usize % TLB_ENTRIES;
         if addr >= USER_END {
-            let canonical = addr < 0x0000_8000_0000_0000 || addr >= 0xffff_8000_0000_0000;
+            let canonical = !(0x0000_8000_0000_0000..0xffff_8000_0000_0000).contains(&addr);
             return Err(if canonical {
                 Fault::Page {
                     addr,

@@ -14,9 +14,6 @@ use tickmark::sim::isa::state::{Cpu, F80};
 use tickmark::sim::memory::{Backing, Fault, Memory, Protection, Purpose};
 use tickmark::sim::uarch::{Retired, Timing};
 
-/// The upper half of every vector register, which legacy SSE must preserve.
-const UPPER: u128 = 0x5a5a_1111_2222_3333_4444_5555_6666_a5a5;
-
 /// How a run of the guest ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GuestEnding {
@@ -113,8 +110,8 @@ impl Guest {
         let cx = Context::new(Cpu::new(std::sync::Arc::new([])), mem);
         Self {
             cx,
-            fast: Engine::new(Features::default()),
-            recorded: Engine::new(Features::default()),
+            fast: Engine::new(Features::ALL),
+            recorded: Engine::new(Features::ALL),
         }
     }
 
@@ -201,8 +198,8 @@ impl Guest {
         let (ending, retired) = match ran {
             Err(_) => {
                 // Its cache may be in any state.
-                self.fast = Engine::new(Features::default());
-                self.recorded = Engine::new(Features::default());
+                self.fast = Engine::new(Features::ALL);
+                self.recorded = Engine::new(Features::ALL);
                 (GuestEnding::Broken("panic".into()), 0)
             }
             Ok(Err(wrong)) => (GuestEnding::Broken(wrong), 0),
@@ -221,7 +218,7 @@ impl Guest {
         }
         cpu.flags.set_rflags(image.rflags);
         for i in 0..16 {
-            cpu.vec[i as u8] = [image.xmm(i), UPPER];
+            cpu.vec[i as u8] = [image.xmm(i), image.upper[i]];
         }
         cpu.set_mxcsr(image.mxcsr());
         let x87 = &mut cpu.x87;
@@ -244,8 +241,8 @@ impl Guest {
         for i in 0..16 {
             image.gpr[i] = cpu.gpr[i as u8];
             let [low, high] = cpu.vec[i as u8];
-            // A changed upper half shows as a changed register.
-            image.set_xmm(i, if high == UPPER { low } else { !low });
+            image.set_xmm(i, low);
+            image.upper[i] = high;
         }
         image.rflags = cpu.flags.rflags() & FLAGS;
         image.rip = cpu.rip;

@@ -51,6 +51,9 @@ const OPTIONAL: [(CpuidFeature, u32, usize, u32); 17] = [
 ];
 
 impl Features {
+    /// Every optional set, also those that no profile has.
+    pub const ALL: Self = Self(u32::MAX);
+
     /// The sets of a processor that answers CPUID so.
     pub fn from_cpuid(table: &[CpuidLeaf]) -> Self {
         let told = |leaf: u32, register: usize, bit: u32| {

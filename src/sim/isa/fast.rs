@@ -68,8 +68,8 @@ macro_rules! int {
             }
             #[inline(always)]
             fn put(slot: &mut u64, value: Self) {
-                let put: fn(u64, $t) -> u64 = $put;
-                *slot = put(*slot, value);
+                const PUT: fn(u64, $t) -> u64 = $put;
+                *slot = PUT(*slot, value);
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {

@@ -217,6 +217,7 @@ impl Kernel {
             (None, Object::PipeReader(id) | Object::PipeWriter(id)) => {
                 format!("pipe:[{}]", id + 100)
             }
+            (None, Object::Pair { input, .. }) => format!("socket:[{}]", input + 100),
             (None, Object::Event { .. }) => "anon_inode:[eventfd]".to_owned(),
             (None, Object::Epoll(_)) => "anon_inode:[eventpoll]".to_owned(),
             (None, _) => "/memfd: (deleted)".to_owned(),

@@ -181,7 +181,7 @@ impl Kernel {
         }
     }
 
-    fn read_pieces(
+    pub(super) fn read_pieces(
         &mut self,
         mem: &mut Memory,
         fd: i32,
@@ -215,7 +215,7 @@ impl Kernel {
                 let Self { entropy, .. } = self;
                 scatter(mem, pieces, wanted, |_, buffer| entropy.fill(buffer))
             }
-            Object::PipeReader(id) => {
+            Object::PipeReader(id) | Object::Pair { input: id, .. } => {
                 let pipe = self.descriptors.pipes.get_mut(&id).ok_or(EIO)?;
                 if wanted == 0 {
                     return Ok(0);
@@ -306,7 +306,7 @@ impl Kernel {
         Ok(n)
     }
 
-    fn write_pieces(
+    pub(super) fn write_pieces(
         &mut self,
         mem: &mut Memory,
         fd: i32,
@@ -372,7 +372,7 @@ impl Kernel {
             }
             Object::Character(CharacterDevice::Full) => Err(ENOSPC.into()),
             Object::Character(_) => Ok(len),
-            Object::PipeWriter(id) => {
+            Object::PipeWriter(id) | Object::Pair { output: id, .. } => {
                 let pipe = self.descriptors.pipes.get_mut(&id).ok_or(EIO)?;
                 if pipe.readers == 0 {
                     return Err(self.broken_pipe(mem));

@@ -6,7 +6,7 @@ use crate::sim::isa::op::{Context, Flow};
 use crate::sim::isa::state::Vector;
 use crate::sim::memory::Fault;
 use bytemuck::must_cast;
-use iced_x86::{EncodingKind, Instruction, Mnemonic};
+use iced_x86::{CpuidFeature, EncodingKind, Instruction, Mnemonic};
 use std::array::from_fn;
 
 /// Runs the instruction if it belongs to this family.
@@ -91,7 +91,9 @@ fn run(cx: &mut Context, insn: &Instruction, f: impl Fn(u128, u128) -> u128) -> 
         avx::write(cx, insn, result);
         return Ok(());
     }
-    let b = read_xmm(cx, insn, 1, true)?;
+    // The SHA instructions take their operand at any address, on Zen 4 at least; those of AES and PCLMULQDQ do not.
+    let aligned = !insn.cpuid_features().contains(&CpuidFeature::SHA);
+    let b = read_xmm(cx, insn, 1, aligned)?;
     let to = xmm_number(insn, 0);
     cx.cpu.set_xmm(to, f(cx.cpu.xmm(to), b));
     Ok(())

@@ -4,7 +4,7 @@
 //! that an instruction nobody claims is [`Fault::Unsupported`], never a silent no-op.
 use super::op::{Context, Flow};
 use super::state::{FS, GS, RAX, RCX, RDX, ZERO};
-use crate::sim::memory::{Fault, Scalar};
+use crate::sim::memory::{Fault, Purpose, Scalar};
 use iced_x86::{EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
 pub mod avx;
@@ -50,7 +50,18 @@ pub(crate) fn set_time(cx: &mut Context, insn: &Instruction, cycles: u64) {
     if insn.mnemonic() == Mnemonic::Rdtscp {
         cx.cpu.gpr[RCX] = 0;
     }
-    cx.clock_read = true;
+    // The dynamic linker times itself in every program; that shows nowhere.
+    let of_linker = cx
+        .mem
+        .region_at(insn.ip())
+        .is_some_and(|(_, region)| match &region.purpose {
+            Purpose::File(path) => path
+                .rsplit('/')
+                .next()
+                .is_some_and(|name| name.starts_with("ld-")),
+            Purpose::Anonymous | Purpose::Heap | Purpose::Stack => false,
+        });
+    cx.clock_read |= !of_linker;
 }
 
 /// The number of a general register, 0 to 15, for any width (AH to BH give 0 to 3: see [`is_high_byte`]).

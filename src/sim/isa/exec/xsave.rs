@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn xgetbv_gives_the_enabled_components_and_those_in_use() {
         let mut cx = context();
-        let mut get = |ecx: u64, cx: &mut Context| {
+        let get = |ecx: u64, cx: &mut Context| {
             cx.cpu.gpr[RCX] = ecx;
             let answer = execute(cx, &Instruction::with(Code::Xgetbv));
             answer.map(|a| a.map(|_| (cx.cpu.gpr[RDX], cx.cpu.gpr[RAX])))

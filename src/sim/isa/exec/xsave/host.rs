@@ -86,7 +86,10 @@ fn random_area(draw: &mut Operands) -> Area {
 #[test]
 fn areas_are_those_of_the_host() {
     if !std::is_x86_feature_detected!("xsavec") || !std::is_x86_feature_detected!("xsaveopt") {
-        println!("skipped: this processor lacks XSAVEC or XSAVEOPT");
+        #[expect(clippy::print_stdout, reason = "a skipped test says so")]
+        {
+            println!("skipped: this processor lacks XSAVEC or XSAVEOPT");
+        }
         return;
     }
     let mut mem = Memory::new(1 << 20);
@@ -99,7 +102,7 @@ fn areas_are_those_of_the_host() {
     );
     let mut cx = Context::new(Cpu::new([].into()), mem);
     let mut draw = Operands(77);
-    let mut run = |code: Code, base: Register, cx: &mut Context| {
+    let run = |code: Code, base: Register, cx: &mut Context| {
         let insn =
             Instruction::with1(code, MemoryOperand::with_base(base)).expect("a memory operand");
         assert_eq!(execute(cx, &insn), Some(Ok(Flow::Next)), "{code:?}");
