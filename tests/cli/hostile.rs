@@ -85,8 +85,8 @@ fn hostile_functions_in_python_get_their_verdicts() {
             ("while True: pass\n", "instruction_limit", ""),
             (
                 "def next_number(n):\n    kept = []\n    while True: kept.append(bytearray(b'x') * 1000000)\n",
-                "test_failed",
-                "MemoryError",
+                "memory_limit",
+                "",
             ),
             (
                 "import os, shutil\ndef next_number(n):\n    shutil.rmtree(os.getcwd())\n    shutil.rmtree('/job')\n    return n + 1\n",
@@ -138,6 +138,19 @@ fn hostile_functions_in_python_get_their_verdicts() {
                 "import os\ndef next_number(n):\n    os._exit(3)\n",
                 "exit_code",
                 "3",
+            ),
+            // It has found the driver's own message, and speaks before the driver could.
+            (
+                "import os, sys\nframe = sys._getframe()\nwhile 'done' not in frame.f_locals: frame = frame.f_back\n\
+                 os.write(198, frame.f_locals['done'])\nos._exit(0)\n",
+                "forged_marker",
+                "",
+            ),
+            (
+                "import os, sys\ndef next_number(n):\n    frame = sys._getframe()\n    while 'done' not in frame.f_locals: frame = frame.f_back\n    \
+                 os.write(198, frame.f_locals['done'])\n    os._exit(0)\n",
+                "forged_marker",
+                "",
             ),
             // Names that the driver uses, replaced: it has taken its own before.
             (

@@ -71,7 +71,7 @@ fn sqlite_agrees_with_the_host() {
         with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 200)
             select count(*), sum(n), avg(n), group_concat(case when n % 50 = 0 then n end) from numbers;
         select upper(substr(word, 2)), hex(word), printf('%.10f', length / 7.0) from words;
-        .tables
+        select name, type from sqlite_master order by name;
         select json_extract('{\"a\": [1, 2, {\"b\": 3}]}', '$.a[2].b');
     ";
     if let Some(program) = installed("sqlite3") {
