@@ -37,7 +37,7 @@ fn ending(sim: &Sim, bytes: &[u8]) -> Option<Exit> {
         stack_bytes: 1 << 20,
         output_bytes: 1 << 16,
     };
-    let artifact = Artifact::Elf(existing(Arc::from(bytes)).ok()?);
+    let artifact = Artifact::Elf(existing(Arc::from(bytes), b"program").ok()?);
     let measurement = sim
         .run(&artifact, b"", &limits)
         .expect("what is wrong with a program is no failure of ours");
