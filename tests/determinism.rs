@@ -111,6 +111,19 @@ fn an_evaluation_of_programs_gives_the_same_bytes_anywhere() {
     let slow = [
         solution("sum", SLOW),
         solution("words", "print('a b' if set(input().split()) else '')\n"),
+        // What the compiler, a fault and a traceback say must not tell where they happened.
+        solution(
+            "sum",
+            "#include \"absent.h\"\nint main() { return undeclared; }\n",
+        ),
+        solution(
+            "sum",
+            "#include <assert.h>\nint main() { assert(1 + 1 == 3); }\n",
+        ),
+        solution(
+            "words",
+            "import os\nraise ValueError(os.getcwd(), sorted(os.environ), id(os))\n",
+        ),
     ];
     for folder in ["one", "other/place"] {
         scratch.write(&format!("{folder}/problems.jsonl"), lines(&problems));

@@ -417,7 +417,7 @@ fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
     world.add_file(PROGRAM_PATH, Arc::clone(&elf.bytes), true);
     Ok(Program {
         path: PROGRAM_PATH.to_owned(),
-        arguments: vec![b"program".to_vec()],
+        arguments: vec![elf.name.to_vec()],
         environment: Vec::new(),
         stdin: Arc::from([]),
         world,

@@ -2,7 +2,7 @@
 use super::args::{BackendChoice, LimitArgs, RunArgs, cache_folder};
 use super::error::CliError;
 use super::{Status, machines, print_data};
-use crate::artifact::{Artifact, Toolchain, ToolchainOptions, existing};
+use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existing};
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
@@ -11,7 +11,7 @@ use crate::sim::outcome::{Exit, Limits};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         roots.push(parse_root(text)?);
     }
     let (program, arguments) = args.command.split_first().expect("clap demands a program");
-    let (artifact, skip) = artifact_of(program, arguments)?;
+    let (artifact, skip) = artifact_of(program, arguments, args.argv0.as_ref())?;
     let arguments: Vec<Vec<u8>> = arguments[skip..]
         .iter()
         .cloned()
@@ -117,12 +117,22 @@ fn read_stdin() -> Result<Vec<u8>, CliError> {
 }
 
 /// The artifact, and how many of the arguments it has taken in.
-fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, usize), CliError> {
+fn artifact_of(
+    program: &OsString,
+    arguments: &[OsString],
+    argv0: Option<&OsString>,
+) -> Result<(Artifact, usize), CliError> {
     let name = Path::new(program)
         .file_name()
         .unwrap_or(program)
         .to_string_lossy();
     if name.starts_with("python") {
+        if argv0.is_some() {
+            return Err(CliError::usage(
+                "`--argv0` is not for Python scripts, which see the script's name",
+                "leave it out",
+            ));
+        }
         let Some(script) = arguments
             .first()
             .filter(|a| !a.to_string_lossy().starts_with('-'))
@@ -155,7 +165,8 @@ fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, 
     }
     let path = find_program(program)?;
     let bytes: Arc<[u8]> = read_file(&path)?.into();
-    Ok((Artifact::Elf(existing(bytes)?), 0))
+    let argv0 = argv0.map_or(ElfArtifact::NAME.as_bytes(), |name| name.as_bytes());
+    Ok((Artifact::Elf(existing(bytes, argv0)?), 0))
 }
 
 fn find_program(program: &OsString) -> Result<PathBuf, CliError> {

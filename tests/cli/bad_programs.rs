@@ -37,7 +37,7 @@ fn ending(sim: &Sim, bytes: &[u8]) -> Option<Exit> {
         stack_bytes: 1 << 20,
         output_bytes: 1 << 16,
     };
-    let artifact = Artifact::Elf(existing(Arc::from(bytes)).ok()?);
+    let artifact = Artifact::Elf(existing(Arc::from(bytes), b"program").ok()?);
     let measurement = sim
         .run(&artifact, b"", &limits)
         .expect("what is wrong with a program is no failure of ours");
@@ -135,8 +135,16 @@ fn what_is_no_program_for_this_machine_is_refused_in_words() {
         ("endian", with(5, 2), "big-endian"),
         ("object", with(16, 1), "object file"),
         ("core", with(16, 4), "core"),
-        ("script", b"#!/bin/sh\necho no\n".to_vec(), "script"),
-        ("lost", b"#!/nonexistent/interpreter\n".to_vec(), "script"),
+        (
+            "script",
+            b"#!/bin/sh\necho no\n".to_vec(),
+            "interpreter /bin/sh",
+        ),
+        (
+            "lost",
+            b"#!/nonexistent/interpreter\n".to_vec(),
+            "interpreter /nonexistent",
+        ),
     ] {
         scratch.write(name, bytes);
         refused(&run(&format!("./{name}"), &scratch), part);

@@ -85,8 +85,8 @@ fn hostile_functions_in_python_get_their_verdicts() {
             ("while True: pass\n", "instruction_limit", ""),
             (
                 "def next_number(n):\n    kept = []\n    while True: kept.append(bytearray(b'x') * 1000000)\n",
-                "test_failed",
-                "MemoryError",
+                "memory_limit",
+                "",
             ),
             (
                 "import os, shutil\ndef next_number(n):\n    shutil.rmtree(os.getcwd())\n    shutil.rmtree('/job')\n    return n + 1\n",
@@ -138,6 +138,62 @@ fn hostile_functions_in_python_get_their_verdicts() {
                 "import os\ndef next_number(n):\n    os._exit(3)\n",
                 "exit_code",
                 "3",
+            ),
+            // It has found the driver's own message, and speaks before the driver could.
+            (
+                "import os, sys\nframe = sys._getframe()\nwhile 'done' not in frame.f_locals: frame = frame.f_back\n\
+                 os.write(198, frame.f_locals['done'])\nos._exit(0)\n",
+                "forged_marker",
+                "",
+            ),
+            (
+                "import os, sys\ndef next_number(n):\n    frame = sys._getframe()\n    while 'done' not in frame.f_locals: frame = frame.f_back\n    \
+                 os.write(198, frame.f_locals['done'])\n    os._exit(0)\n",
+                "forged_marker",
+                "",
+            ),
+            (
+                "import os\nx = os.dup(198)\nos.write(x, b'E' * 17)\ndef next_number(n): return n + 1\n",
+                "forged_marker",
+                "",
+            ),
+            (
+                "import os\ndef next_number(n):\n    os.dup2(1, 198)\n    return n + 1\n",
+                "premature_exit",
+                "",
+            ),
+            (
+                "import os\ndef next_number(n):\n    os.close(198)\n    return n + 1\n",
+                "exit_code",
+                "Bad file descriptor",
+            ),
+            // The depth of C, not of Python.
+            (
+                "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr(self)\n\
+                 def next_number(n): return repr(A())\n",
+                "stack_overflow",
+                "",
+            ),
+            (
+                "import ctypes\ndef next_number(n): return ctypes.string_at(0)\n",
+                "signal",
+                "SIGSEGV",
+            ),
+            // Files are memory here.
+            (
+                "def next_number(n):\n    with open('/tmp/x', 'wb') as file:\n        while True: file.write(b'x' * 10**6)\n",
+                "memory_limit",
+                "",
+            ),
+            (
+                "import mmap\ndef next_number(n): return mmap.mmap(-1, 1 << 40)[0]\n",
+                "test_failed",
+                "Cannot allocate memory",
+            ),
+            (
+                "import os\ndef next_number(n):\n    while True: os.pipe()\n",
+                "test_failed",
+                "Too many open files",
             ),
             // Names that the driver uses, replaced: it has taken its own before.
             (
@@ -289,4 +345,24 @@ fn hostile_functions_in_cpp_do_not_forge_results() {
         ],
     );
     assert_eq!(code, 0);
+}
+
+#[test]
+fn system_calls_with_absurd_arguments_end_in_a_verdict_that_repeats() {
+    let Some(program) = compiled("calls.c", &["-O1", "-static", "-no-pie"]) else {
+        return;
+    };
+    let limits =
+        "run --json --machine atomic --max-memory 64 --max-output 1 --max-instructions 5000000 --";
+    for seed in 0..24 {
+        let run = || {
+            let program = program.to_string_lossy().into_owned();
+            let arguments = limits.split(' ').map(str::to_owned);
+            let seed = seed.to_string();
+            Tickmark::new(arguments.chain([program, seed])).finish()
+        };
+        let first = run();
+        assert!(first.code == 0 || first.code == 1, "seed {seed}: {first:?}");
+        assert_eq!(run().stdout, first.stdout, "seed {seed}");
+    }
 }

@@ -136,7 +136,14 @@ fn every_ending_has_its_class() {
         }
         assert_eq!(finished.code, *code, "{argument}");
         assert_eq!(result["stdout"], *stdout, "{argument}");
-        let verdict = if *code == 0 { "ok" } else { "not_ok" };
+        let kind = ending["kind"].as_str().expect("text");
+        let verdict = match (kind, *code) {
+            ("exited", 0) => "completed",
+            ("exited", _) => "exit_code",
+            ("signaled", _) => "signal",
+            ("unsupported_syscall", _) => "unsupported",
+            _ => kind,
+        };
         assert_eq!(result["verdict"], verdict, "{argument}");
         // No sentinel may pass for a measurement.
         for counter in ["instructions", "cycles", "peak_memory_bytes"] {

@@ -384,6 +384,20 @@ mod tests {
     }
 
     #[test]
+    fn the_guest_profile_is_chosen_by_file_and_by_override() {
+        let simple = catalog::machine("simple").unwrap();
+        assert_eq!(simple.guest.profile, Profile::X86_64V2);
+        let v3 = simple
+            .with_overrides(&[("guest.profile", "x86-64-v3")])
+            .unwrap();
+        assert_eq!(v3.guest.profile, Profile::X86_64V3);
+        assert_ne!(v3.hash(), simple.hash());
+        let text = "name = \"mine\"\nextends = \"simple\"\n[guest]\nprofile = \"x86-64-v3\"\n";
+        let file = Machine::parse(text, "my.toml").unwrap();
+        assert_eq!(file.guest.profile, Profile::X86_64V3);
+    }
+
+    #[test]
     fn a_slip_is_answered_with_line_and_remedy() {
         assert_eq!(
             extended("[l1d]\nsize = 1024"),

@@ -87,7 +87,7 @@ fn halves(wide: bool, mut a: Vector, f: impl Fn(usize, &mut u128)) -> Vector {
 }
 
 /// The immediate as each half sees it: where there is one bit a lane, the upper half has its own bits.
-fn immediates(insn: &Instruction) -> [u8; 2] {
+pub(in crate::sim::isa) fn immediates(insn: &Instruction) -> [u8; 2] {
     let imm = insn.immediate8();
     let upper = match insn.mnemonic() {
         Mnemonic::Vblendps => imm >> 4,
