@@ -183,3 +183,106 @@ fn change_word(mem: &mut Memory, at: u64, operation: u32) -> Result<bool, Stop> 
         _ => return Err(ENOSYS.into()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, failed};
+    use super::*;
+    use crate::sim::isa::state::RAX;
+    use crate::sim::outcome::Exit;
+
+    /// CLONE_VM and what `pthread_create` adds, without TLS and words for the number.
+    const THREAD: u64 = 0x5_0f00;
+
+    /// Lets this many new threads wait on a word, one after the other; the first thread is the last to run.
+    fn waiters(process: &mut Process, word: u64, count: u64) {
+        for _ in 0..count {
+            process.succeed("clone", &[THREAD, 0, 0, 0, 0]);
+            // The new thread runs when the first one yields; it waits, so the first one goes on.
+            process.succeed("sched_yield", &[]);
+            assert_ne!(process.succeed("gettid", &[]), 100);
+            process.control("futex", &[word, 128, 0, 0, 0, 0]);
+            assert_eq!(process.succeed("gettid", &[]), 100);
+        }
+    }
+
+    /// The threads that run next, in order, each waiting for ever; until the first one's turn.
+    fn order(process: &mut Process, word: u64) -> Vec<u64> {
+        let mut order = Vec::new();
+        process.succeed("sched_yield", &[]);
+        loop {
+            let tid = process.succeed("gettid", &[]);
+            if tid == 100 {
+                return order;
+            }
+            order.push(tid);
+            process.control("futex", &[word, 128, 0, 0, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn waiters_are_woken_first_in_first_out() {
+        let mut process = Process::new();
+        let word = process.bytes(&[0; 4]);
+        waiters(&mut process, word, 4);
+        assert_eq!(process.call("futex", &[word, 129, 2, 0, 0, 0]), 2);
+        assert_eq!(order(&mut process, word), [101, 102]);
+        assert_eq!(process.call("futex", &[word, 129, 100, 0, 0, 0]), 4);
+        assert_eq!(order(&mut process, word), [103, 104, 101, 102]);
+    }
+
+    #[test]
+    fn waiters_are_moved_to_another_word() {
+        let mut process = Process::new();
+        let (word, other) = (process.bytes(&[0; 4]), process.bytes(&[0; 4]));
+        waiters(&mut process, word, 4);
+        let wrong = process.call("futex", &[word, 132, 1, 100, other, 7]);
+        assert_eq!(wrong, failed(EAGAIN), "the word is compared");
+        assert_eq!(process.call("futex", &[word, 132, 1, 2, other, 0]), 3);
+        assert_eq!(process.call("futex", &[other, 129, 100, 0, 0, 0]), 2);
+        assert_eq!(process.call("futex", &[word, 129, 100, 0, 0, 0]), 1);
+        assert_eq!(order(&mut process, word), [101, 102, 103, 104]);
+    }
+
+    #[test]
+    fn wake_op_changes_the_second_word_and_compares_its_old_value() {
+        let mut process = Process::new();
+        let (word, other) = (process.bytes(&[0; 4]), process.bytes(&5u32.to_le_bytes()));
+        waiters(&mut process, word, 1);
+        // Add 3; wake there if the old value was above 4.
+        let code = 1 << 28 | 4 << 24 | 3 << 12 | 4;
+        assert_eq!(process.call("futex", &[word, 133, 1, 1, other, code]), 1);
+        assert_eq!(process.get(other, 4), 8u32.to_le_bytes());
+        let set_bit = 0x8000_0000 | 2 << 28 | 8 << 12;
+        assert_eq!(process.call("futex", &[word, 133, 1, 1, other, set_bit]), 0);
+        assert_eq!(process.get(other, 4), 0x108u32.to_le_bytes());
+    }
+
+    #[test]
+    fn bits_choose_and_time_runs_out() {
+        let mut process = Process::new();
+        let word = process.bytes(&[0; 4]);
+        let time = process.bytes(&[0; 16]);
+        process.succeed("clone", &[THREAD, 0, 0, 0, 0]);
+        process.succeed("sched_yield", &[]);
+        process.control("futex", &[word, 128 | WAIT_BITSET as u64, 0, 0, 0, 0b100]);
+        assert_eq!(process.call("futex", &[word, 138, 9, 0, 0, 0b011]), 0);
+        assert_eq!(
+            process.call("futex", &[word, 138, 9, 0, 0, 0]),
+            failed(EINVAL)
+        );
+        // A point in time that is past.
+        assert_eq!(
+            process.call("futex", &[word, 128 | WAIT_BITSET as u64, 0, time, 0, 1]),
+            failed(ETIMEDOUT)
+        );
+        assert_eq!(process.call("futex", &[word, 138, 9, 0, 0, 0b110]), 1);
+        // The last that waits for ever is a deadlock with the one that waits already.
+        process.control("futex", &[word, 128, 0, 0, 0, 0]);
+        assert_eq!(process.guest.cpu.gpr[RAX], 0, "the woken one runs");
+        let deadlock = Exit::Deadlock {
+            call: "futex".to_owned(),
+        };
+        assert_eq!(process.exit("futex", &[word, 128, 0, 0, 0, 0]), deadlock);
+    }
+}

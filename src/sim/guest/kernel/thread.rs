@@ -210,11 +210,12 @@ impl Threads {
         }
     }
 
-    /// Threads that wait, in the order in which they began to, with their waits.
-    fn waiting(&self) -> Vec<(u64, u32, Wait)> {
+    /// The threads whose waits pass, in the order in which they began to wait, with their waits.
+    fn waiting(&self, passes: impl Fn(&Wait) -> bool) -> Vec<(u64, u32, Wait)> {
         let waits = self.others.values();
         let mut all: Vec<_> = waits
             .filter_map(|t| t.waiting.map(|w| (t.since, t.tid, w)))
+            .filter(|(_, _, wait)| passes(wait))
             .collect();
         all.sort_unstable_by_key(|w| w.0);
         all
@@ -324,19 +325,15 @@ impl Kernel {
             return Ok(());
         }
         let now = self.elapsed_ns();
-        for (_, tid, wait) in self.threads.waiting() {
-            let due = wait.deadline.is_some_and(|d| d <= now);
-            let changed = match wait.cause {
-                Cause::Descriptor { seen, .. } => seen != self.descriptor_changes,
-                _ => false,
-            };
-            if !due && !changed {
-                continue;
-            }
+        let changes = self.descriptor_changes;
+        let due = |wait: &Wait| wait.deadline.is_some_and(|d| d <= now);
+        let changed =
+            |wait: &Wait| matches!(wait.cause, Cause::Descriptor { seen, .. } if seen != changes);
+        for (_, tid, wait) in self.threads.waiting(|w| due(w) || changed(w)) {
             let resume = match wait.cause {
                 Cause::Descriptor { .. } | Cause::Signal { .. } => Resume::Repeat {
                     wait,
-                    expired: due && !changed,
+                    expired: due(&wait) && !changed(&wait),
                 },
                 Cause::Sleep { .. } => Resume::Answer(0),
                 Cause::Futex => {

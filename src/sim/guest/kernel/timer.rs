@@ -68,9 +68,8 @@ impl Kernel {
                 ..timer
             });
             let info = Info::new(signal, SI_KERNEL, [0; 2]);
-            match self.send(mem, Target::Process, info) {
-                Err(Stop::Exit(exit)) => return Err(exit),
-                _ => {}
+            if let Err(Stop::Exit(exit)) = self.send(mem, Target::Process, info) {
+                return Err(exit);
             }
         }
         Ok(())
