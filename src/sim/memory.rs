@@ -1010,6 +1010,18 @@ impl Memory {
     pub fn limit_bytes(&self) -> u64 {
         self.limit_pages * PAGE_SIZE
     }
+    /// Sets how many bytes of live pages are allowed from now on.
+    pub fn set_limit_bytes(&mut self, bytes: u64) {
+        self.limit_pages = bytes / PAGE_SIZE;
+    }
+    /// From now on [`Memory::peak_live_pages`] counts from here.
+    pub fn restart_peak(&mut self) {
+        self.peak_live_pages = self.live_pages;
+    }
+    /// Makes it ready for [`Memory::fork_frozen`], until it runs again.
+    pub fn freeze(&mut self) {
+        self.flush_tlb();
+    }
     /// Switches recording for [`Memory::read`] and [`Memory::write`].
     pub fn set_recording(&mut self, on: bool) {
         self.recording = on;

@@ -38,6 +38,8 @@ pub struct Simulation<T: Timing> {
     /// The guest stands behind a system call that has not been answered.
     unanswered: bool,
     tick: Option<Tick>,
+    /// [`Kernel::memory_switches`] when the block cache was last made to fit.
+    memory_switches: u64,
 }
 
 /// When to look at the guest's timers. State, as where they are looked at is where their signals act.
@@ -89,6 +91,7 @@ impl<T: Timing> Simulation<T> {
             tally: Tally::default(),
             unanswered: false,
             tick: None,
+            memory_switches: 0,
         })
     }
 
@@ -107,6 +110,7 @@ impl<T: Timing> Simulation<T> {
             tally: snapshot.tally.clone(),
             unanswered: snapshot.unanswered,
             tick: snapshot.tick,
+            memory_switches: snapshot.kernel.memory_switches(),
         }
     }
 
@@ -169,6 +173,10 @@ impl<T: Timing> Simulation<T> {
                     return exit;
                 }
                 continue;
+            }
+            if self.memory_switches != self.kernel.memory_switches() {
+                self.memory_switches = self.kernel.memory_switches();
+                self.engine.revalidate(&mut self.cx.mem);
             }
             let next_look = (self.engine.retired / GUARD_INTERVAL + 1) * GUARD_INTERVAL;
             let deadline = next_look.min(self.limits.instructions).min(wanted);
@@ -321,7 +329,7 @@ impl<T: Timing> Simulation<T> {
                 (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64
             }),
             system_calls: self.kernel.system_calls,
-            peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
+            peak_memory_bytes: self.kernel.peak_pages(&self.cx.mem) * PAGE_SIZE,
             memory_kib_cycles: self.tally.memory_kib_cycles,
             ..Counters::default()
         };

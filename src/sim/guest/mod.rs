@@ -99,13 +99,67 @@ struct Target {
 /// # Errors
 /// What is wrong with the program or the limits, and what to do.
 pub fn load(program: &Program, limits: &Limits, profile: &Profile) -> Result<Guest, LoadError> {
+    let mut entropy = Entropy::new(program.seed);
+    let find = |path: &str| file(&program.world, path);
+    let request = Request {
+        path: &program.path,
+        arguments: &program.arguments,
+        environment: &program.environment,
+        find: &find,
+    };
+    let loaded = prepare(&request, &mut entropy, limits, profile)?;
+    let mut kernel = Kernel::new(
+        program,
+        limits,
+        profile,
+        loaded.layout,
+        loaded.start,
+        entropy,
+    );
+    for path in &loaded.read {
+        kernel.note_read(path);
+    }
+    Ok(Guest {
+        cpu: loaded.cpu,
+        mem: loaded.mem,
+        kernel,
+    })
+}
+
+/// Finds a regular file by its path: canonical path and content.
+type Find<'a> = dyn Fn(&str) -> Option<(String, Arc<[u8]>)> + 'a;
+
+/// A program that is to be started.
+struct Request<'a> {
+    path: &'a str,
+    arguments: &'a [Vec<u8>],
+    environment: &'a [Vec<u8>],
+    find: &'a Find<'a>,
+}
+
+/// A program in memory, before its first instruction.
+struct Prepared {
+    cpu: Cpu,
+    mem: Memory,
+    layout: Layout,
+    start: Start,
+    /// Files that were read.
+    read: Vec<String>,
+}
+
+/// Maps a program and its interpreter, builds its stack, sets its registers.
+fn prepare(
+    program: &Request<'_>,
+    entropy: &mut Entropy,
+    limits: &Limits,
+    profile: &Profile,
+) -> Result<Prepared, LoadError> {
     let target = find(program)?;
     let at = |path: &str| {
         let path = path.to_owned();
         move |reason: String| LoadError { path, reason }
     };
     let image = elf::parse(Arc::clone(&target.content)).map_err(at(&target.path))?;
-    let mut entropy = Entropy::new(program.seed);
     let mut random = [0; 16];
     entropy.fill(&mut random);
 
@@ -113,7 +167,7 @@ pub fn load(program: &Program, limits: &Limits, profile: &Profile) -> Result<Gue
     let strings = stack::Strings {
         executable: program.path.as_bytes(),
         arguments: &target.arguments,
-        environment: &program.environment,
+        environment: program.environment,
         random,
     };
     let (stack_bottom, mmap_top) =
@@ -127,7 +181,7 @@ pub fn load(program: &Program, limits: &Limits, profile: &Profile) -> Result<Gue
     let mut interpreter_base = 0;
     let mut entry = placed.entry;
     if let Some(path) = &image.interpreter {
-        let (real, content) = file(&program.world, path).ok_or_else(|| LoadError {
+        let (real, content) = (program.find)(path).ok_or_else(|| LoadError {
             path: target.path.clone(),
             reason: format!(
                 "its interpreter {path} is not among the guest's files: build the program with -static, or make the \
@@ -175,15 +229,17 @@ pub fn load(program: &Program, limits: &Limits, profile: &Profile) -> Result<Gue
     };
     let start = Start {
         arguments: joined(&target.arguments),
-        environment: joined(&program.environment),
+        environment: joined(program.environment),
         auxv: built.auxv.into(),
         executable: target.path,
     };
-    let mut kernel = Kernel::new(program, limits, profile, layout, start, entropy);
-    for path in &read {
-        kernel.note_read(path);
-    }
-    Ok(Guest { cpu, mem, kernel })
+    Ok(Prepared {
+        cpu,
+        mem,
+        layout,
+        start,
+        read,
+    })
 }
 
 /// Maps the stack as one region; its lowest address and the top of what may be mapped below its guard zone.
@@ -221,16 +277,16 @@ fn map_stack(
 }
 
 /// Finds the program's ELF file, following `#!` lines as Linux does.
-fn find(program: &Program) -> Result<Target, LoadError> {
-    let mut path = program.path.clone();
-    let mut arguments = program.arguments.clone();
+fn find(program: &Request<'_>) -> Result<Target, LoadError> {
+    let mut path = program.path.to_owned();
+    let mut arguments = program.arguments.to_vec();
     let mut read = Vec::new();
     for depth in 0..MAX_SCRIPT_DEPTH {
         let error = |reason: String| LoadError {
             path: path.clone(),
             reason,
         };
-        let Some((real, content)) = file(&program.world, &path) else {
+        let Some((real, content)) = (program.find)(&path) else {
             return Err(error(match depth {
                 0 => "not found among the guest's files: name a file that the guest can see"
                     .to_owned(),
@@ -283,7 +339,7 @@ fn find(program: &Program) -> Result<Target, LoadError> {
         path = interpreter.to_owned();
     }
     Err(LoadError {
-        path: program.path.clone(),
+        path: program.path.to_owned(),
         reason: format!(
             "scripts that name scripts as interpreters more than {MAX_SCRIPT_DEPTH} deep: name a program"
         ),

@@ -118,9 +118,12 @@ impl Open {
     }
 }
 
+/// The descriptors of a process.
+pub(super) type Table = BTreeMap<i32, Handle>;
+
 /// A descriptor.
 #[derive(Clone, Copy, Debug)]
-struct Handle {
+pub(super) struct Handle {
     open: OpenId,
     close_on_exec: bool,
 }
@@ -137,7 +140,7 @@ pub(super) struct Pipe {
 /// The table of descriptors, and what they stand for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptors {
-    table: BTreeMap<i32, Handle>,
+    table: Table,
     open: BTreeMap<OpenId, Open>,
     next_open: OpenId,
     pub(super) pipes: BTreeMap<PipeId, Pipe>,
@@ -280,6 +283,21 @@ impl Descriptors {
             }
         }
         Ok(None)
+    }
+
+    /// The table of a new process, which stands for the same open files.
+    pub(super) fn share_table(&mut self) -> Table {
+        for handle in self.table.values() {
+            if let Some(open) = self.open.get_mut(&handle.open) {
+                open.handles += 1;
+            }
+        }
+        self.table.clone()
+    }
+
+    /// Makes the descriptors of another process the present ones.
+    pub(super) fn swap_table(&mut self, other: &mut Table) {
+        std::mem::swap(&mut self.table, other);
     }
 
     /// Whether the descriptor closes on exec.

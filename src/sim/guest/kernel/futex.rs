@@ -116,9 +116,13 @@ impl Kernel {
 
     /// Wakes up to `most` of those that wait on a word with one of these bits; how many it woke.
     pub(super) fn wake_futex(&mut self, at: u64, most: u32, bits: u32) -> u64 {
+        let mine = self.threads.numbers(self.processes.pid);
         let mut woken = Vec::new();
         self.threads.futexes.retain(|&(address, tid, waits_for)| {
-            let chosen = address == at && waits_for & bits != 0 && woken.len() < most as usize;
+            let chosen = address == at
+                && mine.contains(&tid)
+                && waits_for & bits != 0
+                && woken.len() < most as usize;
             if chosen {
                 woken.push(tid);
             }
@@ -132,9 +136,10 @@ impl Kernel {
 
     /// Moves up to `most` of those that wait on one word to the end of the queue of another.
     fn requeue(&mut self, from: u64, to: u64, most: usize) -> u64 {
+        let mine = self.threads.numbers(self.processes.pid);
         let mut moved = Vec::new();
         self.threads.futexes.retain(|&(address, tid, bits)| {
-            let chosen = address == from && moved.len() < most;
+            let chosen = address == from && mine.contains(&tid) && moved.len() < most;
             if chosen {
                 moved.push((to, tid, bits));
             }

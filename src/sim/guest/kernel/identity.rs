@@ -54,6 +54,11 @@ impl Identity {
         }
     }
 
+    /// After `execve`.
+    pub(super) fn rename(&mut self, executable: &str) {
+        self.name = Self::new(executable).name;
+    }
+
     pub(super) fn set_umask(&mut self, mask: u32) -> u32 {
         std::mem::replace(&mut self.umask, mask & 0o777)
     }
@@ -101,7 +106,8 @@ impl Kernel {
 
     /// The group of a process: that of this one, which leads it; any other number is nobody.
     pub(super) fn process_group(&self, pid: i32) -> Answer {
-        if pid == 0 || pid == GUEST_PID as i32 {
+        let known = pid == 0 || self.threads.get(pid as u32).is_some_and(|t| t.pid == t.tid);
+        if known {
             Ok(GUEST_PID.into())
         } else {
             Err(ESRCH.into())
@@ -212,7 +218,7 @@ impl Kernel {
         } else {
             Some(u128::from_le_bytes(take(mem, new)?))
         };
-        if pid != 0 && pid != GUEST_PID as i32 {
+        if pid != 0 && pid as u32 != self.processes.pid {
             return Err(self.not_mine(pid).into());
         }
         let (soft, hard) = self.resource(resource)?;
@@ -402,7 +408,7 @@ impl Kernel {
                     }
                     name.push(byte);
                 }
-                if self.threads.me.tid == GUEST_PID {
+                if self.threads.me.tid == self.processes.pid {
                     identity.name = name;
                 } else {
                     self.threads.me.name = Some(name);

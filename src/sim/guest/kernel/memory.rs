@@ -110,7 +110,8 @@ impl Kernel {
             if accountable && flags & MAP_NORESERVE == 0 && self.overcommits(mem, len) {
                 return Err(ENOMEM.into());
             }
-            // With one process, shared anonymous memory is memory.
+            // Shared with children that there are none of: `fork` refuses.
+            self.shared_memory |= kind != MAP_PRIVATE;
             mem.map(
                 start,
                 len,

@@ -14,6 +14,7 @@
 //! | `socket` | pairs within the process; none that leave it |
 //! | `signal` | dispositions, masks, kill, and faults |
 //! | `timer` | alarm and the interval timers |
+//! | `process` | fork, execve, wait |
 //! | `thread` | clone, exit, robust lists; who runs |
 //!
 //! `filesystem` keeps the files, `synthetic` makes those of `/dev` and `/proc`, `descriptor` keeps what is open, `user`
@@ -35,6 +36,7 @@ mod identity;
 mod memory;
 mod names;
 mod path;
+mod process;
 mod signal;
 mod socket;
 mod status;
@@ -59,7 +61,7 @@ pub(super) use entropy::Entropy;
 use filesystem::FileSystem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use thread::{Resume, finish};
+use thread::{Cause, Resume, finish};
 
 /// Registers of arguments that have no name of their own elsewhere.
 const R8: u8 = 8;
@@ -232,6 +234,13 @@ pub struct Kernel {
     signals: signal::Signals,
     timers: timer::Timers,
     threads: thread::Threads,
+    processes: process::Processes,
+    /// Number of the memory that the run loop has.
+    loaded_memory: u32,
+    /// The process has memory that its children would share.
+    shared_memory: bool,
+    /// The first process was killed while another ran.
+    killed_first: bool,
     /// The wait after which the present call is made again, and whether its time is over.
     repeated: Option<(thread::Wait, bool)>,
     /// Counts the calls that may have made some descriptor ready.
@@ -288,6 +297,10 @@ impl Kernel {
             signals: signal::Signals::default(),
             timers: timer::Timers::default(),
             threads: thread::Threads::new(),
+            processes: process::Processes::new(limits.memory_bytes),
+            loaded_memory: 0,
+            shared_memory: false,
+            killed_first: false,
             repeated: None,
             descriptor_changes: 0,
         }
@@ -339,6 +352,7 @@ impl Kernel {
         let ended = self
             .conclude(cpu, mem, answer)
             .and_then(|mark| Ok(mark.or(self.go_on(cpu, mem)?)));
+        let ended = self.contain(cpu, mem, ended);
         match ended {
             Ok(None) => Control::Continue,
             Ok(Some(kind)) => Control::Mark(kind),
@@ -351,7 +365,8 @@ impl Kernel {
     pub fn tick(&mut self, cpu: &mut Cpu, mem: &mut Memory, now: Now) -> Option<Exit> {
         self.now = now;
         self.rip = cpu.rip;
-        self.on_tick(cpu, mem).err()
+        let result = self.on_tick(cpu, mem).map(|()| None::<()>);
+        self.contain(cpu, mem, result).err()
     }
 
     fn on_tick(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Result<(), Exit> {
@@ -381,7 +396,9 @@ impl Kernel {
             }
             Err(Stop::Exit(exit)) => return Err(exit),
             Err(Stop::Return | Stop::Pause) => {}
-            Err(Stop::Wait(wait)) if self.is_signalled() => {
+            Err(Stop::Wait(wait))
+                if self.is_signalled() && !matches!(wait.cause, Cause::Lent { .. }) =>
+            {
                 let me = self.threads.me.tid;
                 self.threads.futexes.retain(|f| f.1 != me);
                 self.threads.me.resume = Resume::Interrupted(wait);
@@ -575,9 +592,9 @@ impl Kernel {
             229 => self.clock_getres(mem, a as i32, b),
             227 | 164 | 159 | 305 => Err(EPERM.into()), // setting clocks needs privilege
             // identity
-            39 => Ok(GUEST_PID.into()),
+            39 => Ok(self.processes.pid.into()),
             186 => Ok(self.threads.me.tid.into()),
-            110 => Ok(PARENT_PID.into()),
+            110 => Ok(self.processes.parent.into()),
             102 | 104 | 107 | 108 => Ok(GUEST_UID.into()),
             118 | 120 => self.three_ids(mem, [a, b, c]),
             105 | 106 => self.set_id(&[a as u32]),
@@ -642,13 +659,14 @@ impl Kernel {
             }
             // threads, and processes: none but this one
             56 => self.clone_thread(cpu, mem, [a, b, c, d, e]),
-            57..=59 | 322 => Err(unsupported(format!(
-                "{}: the simulated system runs one process",
-                names::name(number)
-            ))),
+            57 => self.fork(cpu, mem, [SIGCHLD.into(), 0, 0, 0, 0]),
+            58 => self.fork(cpu, mem, [0x4100 | u64::from(SIGCHLD), 0, 0, 0, 0]),
+            59 => self.execve(cpu, mem, a, b, c),
+            322 => Err(unsupported("execveat")),
             // clone3, by decision: glibc falls back to clone.
             435 => Err(ENOSYS.into()),
-            61 | 247 => Err(ECHILD.into()),
+            61 => self.wait4(mem, fd_a, b, c as u32, d),
+            247 => self.waitid(mem, a as u32, b as u32, c, d as u32),
             60 => Err(self.exit_thread(mem, a as u8)),
             231 => Err(Stop::Exit(Exit::Exited { code: a as u8 })),
             // signal
@@ -660,7 +678,7 @@ impl Kernel {
             128 => self.rt_sigtimedwait(mem, a, b, c, d),
             130 => self.rt_sigsuspend(mem, a, b),
             62 => self.kill(mem, fd_a, b as i32),
-            200 => self.tgkill(mem, GUEST_PID as i32, fd_a, b as i32),
+            200 => self.tkill(mem, fd_a, b as i32),
             234 => self.tgkill(mem, fd_a, fd_b, c as i32),
             129 => self.rt_sigqueueinfo(mem, fd_a, None, b as i32, c),
             297 => self.rt_sigqueueinfo(mem, fd_a, Some(fd_b), c as i32, d),

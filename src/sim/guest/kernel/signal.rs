@@ -8,7 +8,7 @@ use super::abi::*;
 use super::clock::parse_timespec;
 use super::thread::{Cause, Resume, Wait, finish};
 use super::user::{Record, give, take, take_u32, take_u64};
-use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop};
+use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop, unsupported};
 use crate::sim::isa::state::{Cpu, RSP};
 use crate::sim::memory::{AccessKind, Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use crate::sim::outcome::Exit;
@@ -84,8 +84,8 @@ impl Info {
     }
 
     /// From the process itself.
-    fn own(signal: u8, code: i32) -> Self {
-        let sender = u64::from(GUEST_PID) | u64::from(GUEST_UID) << 32;
+    fn own(pid: u32, signal: u8, code: i32) -> Self {
+        let sender = u64::from(pid) | u64::from(GUEST_UID) << 32;
         Self::new(signal, code, [sender, 0])
     }
 
@@ -155,8 +155,8 @@ impl Pending {
 pub(super) enum Target {
     /// A thread, by number.
     Thread(u32),
-    /// Any thread that does not block it.
-    Process,
+    /// Any thread of this process that does not block it.
+    Process(u32),
 }
 
 /// An alternate stack for handlers.
@@ -216,6 +216,27 @@ impl Signals {
             (SIG_DEFAULT, _) => Disposition::Kill,
             _ => Disposition::Handle(action),
         }
+    }
+
+    /// Those of a child: nothing is pending.
+    pub(super) fn of_child(&self) -> Self {
+        Self {
+            actions: self.actions.clone(),
+            pending: Pending::default(),
+        }
+    }
+
+    /// After `execve`: there are no handlers any more; what is ignored stays so.
+    pub(super) fn reset_handlers(&mut self) {
+        self.actions
+            .retain(|_, action| action.handler == SIG_IGNORE);
+    }
+
+    /// Whether children that end leave nothing to wait for.
+    pub(super) fn ignores_children(&self) -> bool {
+        const SA_NOCLDWAIT: u64 = 2;
+        let action = self.action(SIGCHLD);
+        action.handler == SIG_IGNORE || action.flags & SA_NOCLDWAIT != 0
     }
 
     /// Signals that are ignored, and those that have a handler, for `/proc/self/status`.
@@ -281,7 +302,7 @@ impl Kernel {
             if matches!(self.signals.disposition(signal), Disposition::Ignore) {
                 // What is pending is forgotten, even where it is blocked.
                 self.signals.pending.discard(signal);
-                for tid in self.threads.numbers() {
+                for tid in self.threads.numbers(self.processes.pid) {
                     if let Some(thread) = self.threads.get_mut(tid) {
                         thread.pending.discard(signal);
                     }
@@ -460,9 +481,20 @@ impl Kernel {
     }
 
     /// Whether a signal would do anything if it came while all threads wait.
-    pub(super) fn could_matter(&self, signal: u8) -> bool {
-        let pending = self.signals.pending.bits & bit(signal) != 0;
-        !pending && !matches!(self.signals.disposition(signal), Disposition::Ignore)
+    pub(super) fn could_matter(&self, pid: u32, signal: u8) -> bool {
+        self.signals_of(pid).is_some_and(|signals| {
+            let pending = signals.pending.bits & bit(signal) != 0;
+            !pending && !matches!(signals.disposition(signal), Disposition::Ignore)
+        })
+    }
+
+    /// The signal state of a process.
+    pub(super) fn signals_of(&self, pid: u32) -> Option<&Signals> {
+        if pid == self.processes.pid {
+            Some(&self.signals)
+        } else {
+            self.processes.others.get(&pid).map(|p| &p.signals)
+        }
     }
 
     /// Sends a signal: it acts, waits to be handled, or is pending.
@@ -473,8 +505,8 @@ impl Kernel {
         };
         let chosen = match target {
             Target::Thread(tid) => Some(tid).filter(|&t| accepts(&self.threads, t)),
-            Target::Process => {
-                let all = self.threads.numbers();
+            Target::Process(pid) => {
+                let all = self.threads.numbers(pid);
                 all.into_iter().find(|&t| accepts(&self.threads, t))
             }
         };
@@ -482,7 +514,13 @@ impl Kernel {
         let Some(tid) = chosen else {
             let queue = match target {
                 Target::Thread(tid) => self.threads.get_mut(tid).map(|t| &mut t.pending),
-                Target::Process => Some(&mut self.signals.pending),
+                Target::Process(pid) if pid == self.processes.pid => {
+                    Some(&mut self.signals.pending)
+                }
+                Target::Process(pid) => {
+                    let other = self.processes.others.get_mut(&pid);
+                    other.map(|p| &mut p.signals.pending)
+                }
             };
             return match queue.map(|queue| queue.push(info)) {
                 Some(true) => Ok(()),
@@ -492,10 +530,19 @@ impl Kernel {
         };
         let awaited = self.threads.get(tid).is_some_and(|t| t.awaits(mask));
         if !awaited {
-            match self.signals.disposition(info.signal) {
+            let pid = self.threads.get(tid).map_or(0, |t| t.pid);
+            let Some(signals) = self.signals_of(pid) else {
+                return Err(ESRCH.into());
+            };
+            match signals.disposition(info.signal) {
                 Disposition::Ignore => return Ok(()),
                 Disposition::Stop => return Err(Stop::Exit(stopped(info.signal))),
+                Disposition::Kill if pid != self.processes.pid && pid != GUEST_PID => {
+                    return self.kill_other(mem, pid, info.signal).map_err(Stop::Exit);
+                }
                 Disposition::Kill => {
+                    // The first process ends the run, whoever kills it.
+                    self.killed_first |= pid == GUEST_PID;
                     return Err(Stop::Exit(self.killed(mem, info.signal, self.rip, None)));
                 }
                 Disposition::Handle(_) => {}
@@ -518,7 +565,7 @@ impl Kernel {
     /// A write found nobody to read: the signal, and EPIPE where it does not kill.
     pub(super) fn broken_pipe(&mut self, mem: &Memory) -> Stop {
         let me = Target::Thread(self.threads.me.tid);
-        match self.send(mem, me, Info::own(SIGPIPE, SI_USER)) {
+        match self.send(mem, me, Info::own(self.processes.pid, SIGPIPE, SI_USER)) {
             Err(stop @ Stop::Exit(_)) => stop,
             _ => EPIPE.into(),
         }
@@ -529,17 +576,24 @@ impl Kernel {
         if !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
-        match pid {
+        let me = self.processes.pid;
+        let target = match pid {
             // `kill(-1)` leaves out the caller.
-            -1 => return Err(ESRCH.into()),
-            0 => {}
-            _ if pid.unsigned_abs() == GUEST_PID => {}
-            // The number of any thread stands for the process.
-            _ if u32::try_from(pid).is_ok_and(|t| self.threads.get(t).is_some()) => {}
-            _ => return Err(self.not_mine(pid).into()),
-        }
+            -1 if self.processes.others.is_empty() => return Err(ESRCH.into()),
+            -1 => return Err(unsupported("kill: of everybody else")),
+            0 => me,
+            _ if pid.unsigned_abs() == me => me,
+            // The number of any thread stands for its process.
+            _ => match u32::try_from(pid).ok().and_then(|t| self.threads.get(t)) {
+                Some(thread) => thread.pid,
+                None if self.is_zombie(pid) => return Ok(0),
+                None if pid == -(GUEST_PID as i32) => GUEST_PID,
+                None => return Err(self.not_mine(pid).into()),
+            },
+        };
         if signal != 0 {
-            self.send(mem, Target::Process, Info::own(signal as u8, SI_USER))?;
+            let info = Info::own(me, signal as u8, SI_USER);
+            self.send(mem, Target::Process(target), info)?;
         }
         Ok(0)
     }
@@ -560,15 +614,21 @@ impl Kernel {
         }
         let tid = self.thread_of(group, thread)?;
         if signal != 0 {
-            let info = Info::own(signal as u8, SI_TKILL);
+            let info = Info::own(self.processes.pid, signal as u8, SI_TKILL);
             self.send(mem, Target::Thread(tid), info)?;
         }
         Ok(0)
     }
 
+    pub(super) fn tkill(&mut self, mem: &Memory, thread: i32, signal: i32) -> Answer {
+        let pid = u32::try_from(thread).ok().and_then(|t| self.threads.get(t));
+        let group = pid.map_or(self.processes.pid, |t| t.pid) as i32;
+        self.tgkill(mem, group, thread, signal)
+    }
+
     fn thread_of(&self, group: i32, thread: i32) -> Result<u32, Errno> {
         let tid = thread as u32;
-        if group == GUEST_PID as i32 && self.threads.get(tid).is_some() {
+        if (self.threads.get(tid)).is_some_and(|t| t.pid == group as u32) {
             Ok(tid)
         } else {
             Err(self.not_mine(if group == thread { thread } else { 0 }))
@@ -594,7 +654,7 @@ impl Kernel {
         }
         let target = match thread {
             Some(thread) => Target::Thread(self.thread_of(pid, thread)?),
-            None if pid == GUEST_PID as i32 => Target::Process,
+            None if pid as u32 == self.processes.pid => Target::Process(pid as u32),
             None => return Err(self.not_mine(pid).into()),
         };
         if signal != 0 {
@@ -693,7 +753,8 @@ impl Kernel {
     ) -> Option<Exit> {
         self.now = now;
         self.rip = cpu.rip;
-        self.take_fault(cpu, mem, fault).err()
+        let result = self.take_fault(cpu, mem, fault).map(|()| None::<()>);
+        self.contain(cpu, mem, result).err()
     }
 
     fn take_fault(&mut self, cpu: &mut Cpu, mem: &mut Memory, fault: Fault) -> Result<(), Exit> {
@@ -797,7 +858,7 @@ impl Kernel {
         };
         let pointer = cpu.gpr[RSP];
         region.protection == Protection::NONE
-            && self.threads.me.tid != GUEST_PID
+            && self.threads.me.tid != self.processes.pid
             && pointer >= start
             && pointer < region.end.saturating_add(PAGE_SIZE)
     }

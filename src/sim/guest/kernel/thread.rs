@@ -36,6 +36,10 @@ pub(super) enum Cause {
     Futex,
     /// The time only. Where what is left is written if a signal interrupts; 0 for nowhere.
     Sleep { left: u64 },
+    /// A child that ends.
+    Child,
+    /// A child that uses this memory meanwhile (`vfork`).
+    Lent { child: u32 },
     /// One of these signals, to be taken by the call; or, without any, one that is delivered.
     Signal { set: u64 },
 }
@@ -67,6 +71,8 @@ pub(super) enum Resume {
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) tid: u32,
+    /// Its process.
+    pub(super) pid: u32,
     /// The registers of a thread that does not run.
     cpu: Option<Box<Cpu>>,
     waiting: Option<Wait>,
@@ -81,7 +87,7 @@ pub(super) struct Thread {
     pub(super) alternate: Alternate,
     /// Trap number, error code and address of the last fault, as a signal frame shows them.
     pub(super) trap: [u64; 3],
-    clear_tid: u64,
+    pub(super) clear_tid: u64,
     robust_list: u64,
     /// Nanoseconds that it had run when it last stopped running, and those of the process when it began to run.
     ran_ns: u64,
@@ -94,6 +100,7 @@ impl Thread {
     fn new(tid: u32) -> Self {
         Self {
             tid,
+            pid: 0,
             cpu: None,
             waiting: None,
             since: 0,
@@ -109,6 +116,16 @@ impl Thread {
             began_ns: 0,
             name: None,
         }
+    }
+
+    /// Its program has been replaced by another.
+    pub(super) fn after_exec(&mut self) {
+        let kept = std::mem::replace(self, Self::new(self.tid));
+        self.pid = kept.pid;
+        self.blocked = kept.blocked;
+        self.pending = kept.pending;
+        self.ran_ns = kept.ran_ns;
+        self.began_ns = kept.began_ns;
     }
 
     /// Whether the thread's call takes this signal when it comes.
@@ -138,7 +155,10 @@ pub(super) struct Threads {
 impl Threads {
     pub(super) fn new() -> Self {
         Self {
-            me: Thread::new(GUEST_PID),
+            me: Thread {
+                pid: GUEST_PID,
+                ..Thread::new(GUEST_PID)
+            },
             others: BTreeMap::new(),
             queue: VecDeque::new(),
             futexes: VecDeque::new(),
@@ -167,11 +187,13 @@ impl Threads {
         }
     }
 
-    /// The numbers of all threads, ascending: the first thread comes first.
-    pub(super) fn numbers(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.others.keys().copied().collect();
+    /// The numbers of all threads of a process, ascending: the first thread comes first.
+    pub(super) fn numbers(&self, pid: u32) -> Vec<u32> {
+        let theirs = self.others.values().filter(|t| t.pid == pid);
+        let mut all: Vec<u32> = theirs.map(|t| t.tid).collect();
         // While nobody runs, its place is held by number 0.
         if self.me.tid != 0
+            && self.me.pid == pid
             && let Err(at) = all.binary_search(&self.me.tid)
         {
             all.insert(at, self.me.tid);
@@ -196,10 +218,28 @@ impl Threads {
         };
         self.futexes.retain(|f| f.1 != tid);
         let resume = match wait.cause {
+            Cause::Lent { .. } => return,
             Cause::Descriptor { progress, .. } if progress > 0 => Resume::Answer(progress),
             _ => Resume::Interrupted(wait),
         };
         self.make_ready(tid, resume);
+    }
+
+    /// The threads that wait for this.
+    pub(super) fn waiting_for(&self, cause: Cause) -> Vec<u32> {
+        let all = self.waiting(|w| w.cause == cause);
+        all.into_iter().map(|w| w.1).collect()
+    }
+
+    /// The threads of a process are no more.
+    pub(super) fn leave(&mut self, pid: u32) {
+        let gone = self.numbers(pid);
+        self.others.retain(|tid, _| !gone.contains(tid));
+        self.queue.retain(|tid| !gone.contains(tid));
+        self.futexes.retain(|f| !gone.contains(&f.1));
+        if self.me.pid == pid {
+            self.me = Thread::new(0);
+        }
     }
 
     /// A signal has come that the call of a waiting thread takes.
@@ -306,6 +346,9 @@ impl Kernel {
                     *cpu = *saved;
                 }
                 thread.began_ns = self.now.nanoseconds;
+                if thread.pid != self.processes.pid {
+                    self.switch_process(thread.pid, mem);
+                }
                 self.rip = cpu.rip;
                 self.threads.me = thread;
                 self.threads.quantum_end = self.now.instructions.saturating_add(QUANTUM);
@@ -331,6 +374,7 @@ impl Kernel {
             |wait: &Wait| matches!(wait.cause, Cause::Descriptor { seen, .. } if seen != changes);
         for (_, tid, wait) in self.threads.waiting(|w| due(w) || changed(w)) {
             let resume = match wait.cause {
+                Cause::Child | Cause::Lent { .. } => continue,
                 Cause::Descriptor { .. } | Cause::Signal { .. } => Resume::Repeat {
                     wait,
                     expired: due(&wait) && !changed(&wait),
@@ -397,9 +441,7 @@ impl Kernel {
         const DETACHED: u64 = 0x40_0000;
         const CHILD_SET: u64 = 0x100_0000;
         if flags & THREAD == 0 {
-            return Err(unsupported(
-                "clone: the simulated system runs one process; threads run, processes do not",
-            ));
+            return self.fork(cpu, mem, [flags, stack, parent_tid, child_tid, tls]);
         }
         if flags & HANDLERS == 0 || flags & VM == 0 {
             return Err(EINVAL.into());
@@ -418,51 +460,67 @@ impl Kernel {
         if flags & !known != 0 || flags & FILE_SYSTEM == 0 || flags & FILES == 0 {
             return Err(unsupported(format!("clone with flags {flags:#x}")));
         }
-        if self.threads.others.len() as u64 + 1 >= MAX_THREADS {
-            return Err(EAGAIN.into());
-        }
-        if flags & SET_TLS != 0 && tls >= USER_END {
-            return Err(EPERM.into());
-        }
-        let tid = self.threads.next_tid;
+        let tls = if flags & SET_TLS != 0 { tls } else { 0 };
+        let tid = self.new_thread(cpu, [stack, tls])?;
         if flags & PARENT_SET != 0 {
             give(mem, parent_tid, &tid.to_le_bytes())?;
         }
         if flags & CHILD_SET != 0 {
             give(mem, child_tid, &tid.to_le_bytes())?;
         }
+        if flags & CHILD_CLEAR != 0
+            && let Some(thread) = self.threads.get_mut(tid)
+        {
+            thread.clear_tid = child_tid;
+        }
+        Ok(tid.into())
+    }
+
+    /// A thread that goes on where the running one is, with its own stack and thread-local storage where they are not 0.
+    /// It stands at the end of the queue.
+    pub(super) fn new_thread(&mut self, cpu: &Cpu, [stack, tls]: [u64; 2]) -> Result<u32, Errno> {
+        if self.threads.others.len() as u64 + 1 >= MAX_THREADS {
+            return Err(EAGAIN);
+        }
+        if tls >= USER_END {
+            return Err(EPERM);
+        }
+        let tid = self.threads.next_tid;
         self.threads.next_tid += 1;
         let mut child = cpu.clone();
         finish(&mut child, 0);
         if stack != 0 {
             child.gpr[RSP] = stack;
         }
-        if flags & SET_TLS != 0 {
+        if tls != 0 {
             child.gpr[FS] = tls;
         }
         let mut thread = Thread::new(tid);
+        thread.pid = self.processes.pid;
         thread.cpu = Some(Box::new(child));
         thread.blocked = self.threads.me.blocked;
         thread.name = self.threads.me.name.clone();
-        if flags & CHILD_CLEAR != 0 {
-            thread.clear_tid = child_tid;
-        }
         if self.threads.others.is_empty() {
             self.threads.quantum_end = self.now.instructions.saturating_add(QUANTUM);
         }
         self.threads.others.insert(tid, thread);
         self.threads.queue.push_back(tid);
-        Ok(tid.into())
+        Ok(tid)
     }
 
     /// `exit`: the thread ends; with the last one, the process.
     pub(super) fn exit_thread(&mut self, mem: &mut Memory, code: u8) -> Stop {
+        let pid = self.processes.pid;
         if self.threads.me.tid == GUEST_PID {
             self.threads.leader_code = Some(code);
         }
-        if self.threads.others.is_empty() {
+        if self.threads.numbers(pid).len() == 1 {
             return Stop::Exit(Exit::Exited {
-                code: self.threads.leader_code.unwrap_or(code),
+                code: self
+                    .threads
+                    .leader_code
+                    .filter(|_| pid == GUEST_PID)
+                    .unwrap_or(code),
             });
         }
         self.release_robust(mem);

@@ -47,28 +47,34 @@ impl Kernel {
 
     /// When ITIMER_REAL expires, if its signal could change anything while all threads wait.
     pub(super) fn next_alarm(&self) -> Option<u64> {
-        let timer = self.timers[REAL]?;
-        self.could_matter(SIGALRM).then_some(timer.next)
+        let others = self.processes.others.iter();
+        let timers = others.filter_map(|(&pid, p)| Some((pid, p.timers[REAL]?)));
+        let mine = self.timers[REAL].map(|t| (self.processes.pid, t));
+        timers
+            .chain(mine)
+            .filter(|&(pid, _)| self.could_matter(pid, SIGALRM))
+            .map(|(_, timer)| timer.next)
+            .min()
     }
 
     /// Raises the signals of timers that have expired.
     pub(super) fn expire_timers(&mut self, mem: &Memory) -> Result<(), Exit> {
+        let mut expired = Vec::new();
         for (which, signal) in SIGNALS_OF.into_iter().enumerate() {
             let now = self.timer_clock(which);
-            let Some(timer) = self.timers[which].filter(|t| t.next <= now) else {
-                continue;
-            };
-            self.timers[which] = (timer.interval > 0).then(|| Timer {
-                // Expiries that were missed are one.
-                next: timer.next.saturating_add(
-                    timer
-                        .interval
-                        .saturating_mul((now - timer.next) / timer.interval + 1),
-                ),
-                ..timer
-            });
+            if expire(&mut self.timers[which], now) {
+                expired.push((self.processes.pid, signal));
+            }
+        }
+        let now = self.elapsed_ns();
+        for (&pid, process) in &mut self.processes.others {
+            if expire(&mut process.timers[REAL], now) {
+                expired.push((pid, SIGALRM));
+            }
+        }
+        for (pid, signal) in expired {
             let info = Info::new(signal, SI_KERNEL, [0; 2]);
-            if let Err(Stop::Exit(exit)) = self.send(mem, Target::Process, info) {
+            if let Err(Stop::Exit(exit)) = self.send(mem, Target::Process(pid), info) {
                 return Err(exit);
             }
         }
@@ -135,6 +141,22 @@ impl Kernel {
         }
         Ok(0)
     }
+}
+
+/// Whether a timer has expired; then it is set to its next time.
+fn expire(timer: &mut Option<Timer>, now: u64) -> bool {
+    let Some(due) = timer.filter(|t| t.next <= now) else {
+        return false;
+    };
+    *timer = (due.interval > 0).then(|| {
+        // Expiries that were missed are one.
+        let passed = (now - due.next) / due.interval + 1;
+        Timer {
+            next: due.next.saturating_add(due.interval.saturating_mul(passed)),
+            ..due
+        }
+    });
+    true
 }
 
 /// Interval and rest as seconds and microseconds.

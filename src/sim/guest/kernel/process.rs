@@ -1,0 +1,598 @@
+//! Processes beside the first: fork, vfork, execve, their ends and waiting for them.
+//!
+//! The state of the process whose thread runs is in the kernel's own fields and its memory is with the run loop; that of
+//! the others is here. The run is over when the first process ends. Files, open descriptions, pipes, standard output
+//! and time are shared by all; a process that shares memory with its parent (`vfork`) has the same memory number.
+use super::abi::*;
+use super::descriptor::Table;
+use super::identity::Identity;
+use super::signal::{Info, Signals, Target};
+use super::thread::{Cause, Resume, Wait};
+use super::timer::Timers;
+use super::user::{give, take_path, take_u64};
+use super::{Answer, Kernel, Layout, Start, Stop, unsupported};
+use crate::sim::guest::{self, LoadError};
+use crate::sim::isa::state::Cpu;
+use crate::sim::memory::{Memory, PAGE_SIZE};
+use crate::sim::outcome::Exit;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Most processes at a time: each may need as much memory of the host as the limit allows.
+const MAX_PROCESSES: usize = 64;
+/// Most bytes of arguments and environment that `execve` takes.
+const MAX_STRINGS: usize = 2 << 20;
+// clone flags
+const CLONE_VM: u64 = 0x100;
+const CLONE_VFORK: u64 = 0x4000;
+// options of wait
+const WNOHANG: u32 = 1;
+const WEXITED: u32 = 4;
+const WNOWAIT: u32 = 0x0100_0000;
+/// Options that mean nothing here: nobody stops or goes on, and all children are children of all threads.
+const HARMLESS: u32 = 2 | 8 | 0xe000_0000;
+// si_code of SIGCHLD
+const CLD_EXITED: i32 = 1;
+const CLD_KILLED: i32 = 2;
+
+/// Memory of a process that does not run. A clone is a snapshot.
+#[derive(Debug)]
+pub(super) struct Parked(Memory);
+
+impl Clone for Parked {
+    fn clone(&self) -> Self {
+        Self(self.0.fork_frozen())
+    }
+}
+
+/// What a process has of its own, while another one runs.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    parent: u32,
+    /// Number of its memory.
+    memory: u32,
+    layout: Layout,
+    start: Start,
+    pub(super) signals: Signals,
+    pub(super) timers: Timers,
+    identity: Identity,
+    working_directory: String,
+    table: Table,
+    descriptor_limit: u64,
+    shared_memory: bool,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Exited(u8),
+    Killed(u8),
+}
+
+impl Ending {
+    /// The status of `wait`.
+    fn status(self) -> u32 {
+        match self {
+            Self::Exited(code) => u32::from(code) << 8,
+            Self::Killed(signal) => signal.into(),
+        }
+    }
+
+    fn info(self, pid: u32) -> Info {
+        let (code, status) = match self {
+            Self::Exited(code) => (CLD_EXITED, code),
+            Self::Killed(signal) => (CLD_KILLED, signal),
+        };
+        let who = u64::from(pid) | u64::from(GUEST_UID) << 32;
+        Info::new(SIGCHLD, code, [who, status.into()])
+    }
+
+    /// What an exit is for a process that is not the first; `None` if it ends the run.
+    fn of(exit: &Exit) -> Option<Self> {
+        match exit {
+            Exit::Exited { code } => Some(Self::Exited(*code)),
+            Exit::Signaled { signal, .. } => Some(Self::Killed(*signal)),
+            Exit::StackOverflow { .. } => Some(Self::Killed(SIGSEGV)),
+            _ => None,
+        }
+    }
+}
+
+/// A process that has ended and for which its parent has not waited.
+#[derive(Clone, Copy, Debug)]
+struct Zombie {
+    pid: u32,
+    parent: u32,
+    ending: Ending,
+}
+
+/// All processes.
+#[derive(Clone, Debug)]
+pub(super) struct Processes {
+    /// The one whose state is in the kernel's fields: its number, its parent, the number of its memory.
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    memory: u32,
+    /// It has ended, and its state is nobody's.
+    ended: bool,
+    pub(super) others: BTreeMap<u32, Process>,
+    memories: BTreeMap<u32, Parked>,
+    zombies: Vec<Zombie>,
+    next_memory: u32,
+    /// Counts how often the run loop's memory has become another.
+    pub(super) switches: u64,
+    /// The most live pages of all processes together, where there was more than one.
+    pub(super) peak_pages: u64,
+    /// Bytes of memory that all processes may have.
+    limit_bytes: u64,
+}
+
+impl Processes {
+    pub(super) fn new(limit_bytes: u64) -> Self {
+        Self {
+            pid: GUEST_PID,
+            parent: PARENT_PID,
+            memory: 0,
+            ended: false,
+            others: BTreeMap::new(),
+            memories: BTreeMap::new(),
+            zombies: Vec::new(),
+            next_memory: 1,
+            switches: 0,
+            peak_pages: 0,
+            limit_bytes,
+        }
+    }
+
+    /// Live pages of memory that is not the running process's.
+    fn parked_pages(&self) -> u64 {
+        self.memories.values().map(|m| m.0.live_pages()).sum()
+    }
+
+    fn is_used(&self, memory: u32) -> bool {
+        self.others.values().any(|p| p.memory == memory) || !self.ended && self.memory == memory
+    }
+}
+
+impl Kernel {
+    /// Counts the times that the memory has become that of another process.
+    pub fn memory_switches(&self) -> u64 {
+        self.processes.switches
+    }
+
+    /// The most live pages of all processes at once.
+    pub fn peak_pages(&self, mem: &Memory) -> u64 {
+        let now = self.processes.parked_pages() + mem.peak_live_pages();
+        now.max(self.processes.peak_pages)
+    }
+
+    /// Makes the state of another process the present one.
+    pub(super) fn switch_process(&mut self, pid: u32, mem: &mut Memory) {
+        let Some(mut next) = self.processes.others.remove(&pid) else {
+            return;
+        };
+        self.exchange(&mut next);
+        let before = std::mem::replace(&mut self.processes.pid, pid);
+        if !std::mem::take(&mut self.processes.ended) {
+            self.processes.others.insert(before, next);
+        }
+        self.take_memory(mem);
+    }
+
+    /// Swaps what a process has of its own with the kernel's fields.
+    fn exchange(&mut self, other: &mut Process) {
+        use std::mem::swap;
+        swap(&mut self.processes.parent, &mut other.parent);
+        swap(&mut self.processes.memory, &mut other.memory);
+        swap(&mut self.layout, &mut other.layout);
+        swap(&mut self.start, &mut other.start);
+        swap(&mut self.signals, &mut other.signals);
+        swap(&mut self.timers, &mut other.timers);
+        swap(&mut self.identity, &mut other.identity);
+        swap(
+            &mut self.files.working_directory,
+            &mut other.working_directory,
+        );
+        self.descriptors.swap_table(&mut other.table);
+        swap(&mut self.descriptors.limit, &mut other.descriptor_limit);
+        swap(&mut self.shared_memory, &mut other.shared_memory);
+    }
+
+    /// Hands the run loop the memory of the present process, if that is not what it has.
+    fn take_memory(&mut self, mem: &mut Memory) {
+        self.processes.peak_pages = self.peak_pages(mem);
+        let processes = &mut self.processes;
+        let Some(parked) = processes.memories.remove(&processes.memory) else {
+            return;
+        };
+        let mut old = std::mem::replace(mem, parked.0);
+        let number = std::mem::replace(&mut self.loaded_memory, processes.memory);
+        if processes.is_used(number) {
+            old.freeze();
+            processes.memories.insert(number, Parked(old));
+        }
+        processes.switches += 1;
+        self.limit_memory(mem);
+    }
+
+    /// All processes together have one limit.
+    fn limit_memory(&self, mem: &mut Memory) {
+        let parked = self.processes.parked_pages() * PAGE_SIZE;
+        mem.restart_peak();
+        mem.set_limit_bytes(self.processes.limit_bytes.saturating_sub(parked));
+    }
+
+    /// `fork`, `vfork`, and `clone` without a thread: a new process, or the wait of the parent that has lent its memory.
+    pub(super) fn fork(
+        &mut self,
+        cpu: &Cpu,
+        mem: &mut Memory,
+        [flags, stack, parent_tid, child_tid, tls]: [u64; 5],
+    ) -> Answer {
+        const PARENT_SET: u64 = 0x10_0000;
+        const CHILD_CLEAR: u64 = 0x20_0000;
+        const CHILD_SET: u64 = 0x100_0000;
+        const SET_TLS: u64 = 0x8_0000;
+        let known = CLONE_VM | CLONE_VFORK | PARENT_SET | CHILD_CLEAR | CHILD_SET | SET_TLS;
+        let signal = flags & 0xff;
+        if flags & !(known | 0xff) != 0 || signal != u64::from(SIGCHLD) {
+            return Err(unsupported(format!("clone with flags {flags:#x}")));
+        }
+        let shares = flags & CLONE_VM != 0;
+        if self.shared_memory && !shares {
+            return Err(unsupported(
+                "fork: of a process that has memory to share with its children",
+            ));
+        }
+        if self.processes.others.len() + self.processes.zombies.len() + 1 >= MAX_PROCESSES {
+            return Err(EAGAIN.into());
+        }
+        let tid = self.new_thread(cpu, [stack, if flags & SET_TLS != 0 { tls } else { 0 }])?;
+        if flags & PARENT_SET != 0 {
+            give(mem, parent_tid, &tid.to_le_bytes())?;
+        }
+        let memory = if shares {
+            self.processes.memory
+        } else {
+            self.processes.peak_pages = self.peak_pages(mem);
+            let mut copy = mem.snapshot();
+            if flags & CHILD_SET != 0 {
+                // A number that cannot be written is not written, as on Linux.
+                let _ = give(&mut copy, child_tid, &tid.to_le_bytes());
+            }
+            copy.freeze();
+            let number = self.processes.next_memory;
+            self.processes.next_memory += 1;
+            self.processes.memories.insert(number, Parked(copy));
+            self.limit_memory(mem);
+            number
+        };
+        let child = Process {
+            parent: self.processes.pid,
+            memory,
+            layout: self.layout,
+            start: self.start.clone(),
+            signals: self.signals.of_child(),
+            timers: Timers::default(),
+            identity: self.identity.clone(),
+            working_directory: self.files.working_directory.clone(),
+            table: self.descriptors.share_table(),
+            descriptor_limit: self.descriptors.limit,
+            shared_memory: self.shared_memory,
+        };
+        self.processes.others.insert(tid, child);
+        let alternate = self.threads.me.alternate;
+        if let Some(thread) = self.threads.get_mut(tid) {
+            thread.pid = tid;
+            if !shares {
+                thread.alternate = alternate;
+            }
+            if flags & CHILD_CLEAR != 0 {
+                thread.clear_tid = child_tid;
+            }
+        }
+        if flags & CLONE_VFORK == 0 {
+            return Ok(tid.into());
+        }
+        Err(Stop::Wait(Wait {
+            cause: Cause::Lent { child: tid },
+            deadline: None,
+            restart: false,
+        }))
+    }
+
+    /// The child no longer uses its parent's memory: a parent that waits for that goes on.
+    fn give_back(&mut self, child: u32) {
+        let lender = self.threads.waiting_for(Cause::Lent { child });
+        for tid in lender {
+            self.threads.make_ready(tid, Resume::Answer(child.into()));
+        }
+    }
+
+    /// Turns the end of a process that is not the first into that process's end, and lets others go on.
+    pub(super) fn contain<R>(
+        &mut self,
+        cpu: &mut Cpu,
+        mem: &mut Memory,
+        mut result: Result<Option<R>, Exit>,
+    ) -> Result<Option<R>, Exit> {
+        while let Err(exit) = &result {
+            let Some(ending) = Ending::of(exit).filter(|_| !self.first_has_ended()) else {
+                break;
+            };
+            self.end_present(mem, ending)?;
+            result = self
+                .next_thread(cpu, mem)
+                .and_then(|()| self.go_on(cpu, mem))
+                .map(|_| None);
+        }
+        result
+    }
+
+    /// Whether an ending is that of the first process.
+    fn first_has_ended(&self) -> bool {
+        self.killed_first || self.processes.pid == GUEST_PID
+    }
+
+    /// The present process ends.
+    fn end_present(&mut self, mem: &mut Memory, ending: Ending) -> Result<(), Exit> {
+        let pid = self.processes.pid;
+        self.close_all();
+        self.processes.ended = true;
+        self.threads.leave(pid);
+        self.bury(mem, pid, self.processes.parent, ending)
+    }
+
+    /// Another process is killed.
+    pub(super) fn kill_other(&mut self, mem: &Memory, pid: u32, signal: u8) -> Result<(), Exit> {
+        let Some(mut process) = self.processes.others.remove(&pid) else {
+            return Ok(());
+        };
+        self.descriptors.swap_table(&mut process.table);
+        self.close_all();
+        self.descriptors.swap_table(&mut process.table);
+        self.threads.leave(pid);
+        if !self.processes.is_used(process.memory) {
+            self.processes.memories.remove(&process.memory);
+        }
+        self.bury(mem, pid, process.parent, Ending::Killed(signal))
+    }
+
+    fn close_all(&mut self) {
+        let open: Vec<i32> = self.descriptors.numbers().collect();
+        for fd in open {
+            // Every one of them is open.
+            let _ = self.close(fd);
+        }
+        self.descriptor_changes += 1;
+    }
+
+    /// The parent learns of an end; children are nobody's from now on.
+    fn bury(&mut self, mem: &Memory, pid: u32, parent: u32, ending: Ending) -> Result<(), Exit> {
+        self.give_back(pid);
+        self.processes.zombies.retain(|z| z.parent != pid);
+        for other in self.processes.others.values_mut() {
+            if other.parent == pid {
+                other.parent = 1;
+            }
+        }
+        let parent_lives = parent == self.processes.pid && !self.processes.ended
+            || self.processes.others.contains_key(&parent);
+        if !parent_lives {
+            return Ok(());
+        }
+        if !self
+            .signals_of(parent)
+            .is_some_and(Signals::ignores_children)
+        {
+            self.processes.zombies.push(Zombie {
+                pid,
+                parent,
+                ending,
+            });
+        }
+        for tid in self.threads.waiting_for(Cause::Child) {
+            if self.threads.get(tid).is_some_and(|t| t.pid == parent) {
+                self.threads.take_signal(tid);
+            }
+        }
+        match self.send(mem, Target::Process(parent), ending.info(pid)) {
+            Err(Stop::Exit(exit)) => Err(exit),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first child that has ended and is meant; ECHILD if there is none that could.
+    fn ended_child(&self, meant: impl Fn(u32) -> bool) -> Result<Option<usize>, Errno> {
+        let me = self.processes.pid;
+        let found = (self.processes.zombies.iter()).position(|z| z.parent == me && meant(z.pid));
+        let alive = (self.processes.others.iter()).any(|(&pid, p)| p.parent == me && meant(pid));
+        if found.is_none() && !alive {
+            return Err(ECHILD);
+        }
+        Ok(found)
+    }
+
+    /// Whether a process has ended and can still be waited for.
+    pub(super) fn is_zombie(&self, pid: i32) -> bool {
+        (self.processes.zombies.iter()).any(|z| i64::from(z.pid) == i64::from(pid))
+    }
+
+    fn wait_for_child(&self) -> Stop {
+        Stop::Wait(Wait {
+            cause: Cause::Child,
+            deadline: None,
+            restart: true,
+        })
+    }
+
+    pub(super) fn wait4(
+        &mut self,
+        mem: &mut Memory,
+        pid: i32,
+        status: u64,
+        options: u32,
+        usage: u64,
+    ) -> Answer {
+        if options & !(WNOHANG | HARMLESS) != 0 {
+            return Err(EINVAL.into());
+        }
+        // All processes are of one group.
+        let meant = |child: u32| pid <= 0 || pid as u32 == child;
+        let Some(at) = self.ended_child(meant)? else {
+            return if options & WNOHANG != 0 {
+                Ok(0)
+            } else {
+                Err(self.wait_for_child())
+            };
+        };
+        let zombie = self.processes.zombies[at];
+        if status != 0 {
+            give(mem, status, &zombie.ending.status().to_le_bytes())?;
+        }
+        if usage != 0 {
+            give(mem, usage, &[0; 144])?;
+        }
+        self.processes.zombies.remove(at);
+        Ok(zombie.pid.into())
+    }
+
+    pub(super) fn waitid(
+        &mut self,
+        mem: &mut Memory,
+        kind: u32,
+        id: u32,
+        info: u64,
+        options: u32,
+    ) -> Answer {
+        if options & !(WNOHANG | WEXITED | WNOWAIT | HARMLESS) != 0 || options & WEXITED == 0 {
+            return Err(EINVAL.into());
+        }
+        let meant: &dyn Fn(u32) -> bool = match kind {
+            0 | 2 => &|_| true,
+            1 => &|child| child == id,
+            _ => return Err(unsupported("waitid: on a descriptor of a process")),
+        };
+        let Some(at) = self.ended_child(meant)? else {
+            if options & WNOHANG == 0 {
+                return Err(self.wait_for_child());
+            }
+            if info != 0 {
+                give(mem, info, &[0; 32])?;
+            }
+            return Ok(0);
+        };
+        let zombie = self.processes.zombies[at];
+        if info != 0 {
+            give(mem, info, &zombie.ending.info(zombie.pid).bytes())?;
+        }
+        if options & WNOWAIT == 0 {
+            self.processes.zombies.remove(at);
+        }
+        Ok(0)
+    }
+
+    /// `execve`: another program takes the place of this one.
+    pub(super) fn execve(
+        &mut self,
+        cpu: &mut Cpu,
+        mem: &mut Memory,
+        path: u64,
+        arguments: u64,
+        environment: u64,
+    ) -> Answer {
+        let path = take_path(mem, path)?;
+        let arguments = take_strings(mem, arguments)?;
+        let environment = take_strings(mem, environment)?;
+        if self.threads.numbers(self.processes.pid).len() > 1 {
+            return Err(unsupported("execve: in a process with several threads"));
+        }
+        self.executable(&path)?;
+        let path = String::from_utf8(path).map_err(|_| EILSEQ)?;
+        let mut entropy = self.entropy.clone();
+        let find = |path: &str| {
+            let (real, content) = self.executable(path.as_bytes()).ok()?;
+            Some((real, content))
+        };
+        let request = guest::Request {
+            path: &path,
+            arguments: &arguments,
+            environment: &environment,
+            find: &find,
+        };
+        let image = guest::prepare(&request, &mut entropy, &self.limits, &self.profile);
+        let image = match image {
+            Ok(image) => image,
+            Err(LoadError { .. }) => return Err(ENOEXEC.into()),
+        };
+        self.entropy = entropy;
+        for path in &image.read {
+            self.note_read(path);
+        }
+        self.layout = image.layout;
+        self.start = image.start;
+        self.identity.rename(&self.start.executable);
+        self.signals.reset_handlers();
+        self.shared_memory = false;
+        self.threads.me.after_exec();
+        let closing: Vec<i32> = (self.descriptors.numbers())
+            .filter(|&fd| self.descriptors.close_on_exec(fd) == Ok(true))
+            .collect();
+        for fd in closing {
+            self.close(fd)?;
+        }
+        self.descriptor_changes += 1;
+        let number = self.processes.next_memory;
+        self.processes.next_memory += 1;
+        let mut new = image.mem;
+        new.freeze();
+        self.processes.memories.insert(number, Parked(new));
+        self.processes.memory = number;
+        self.take_memory(mem);
+        self.give_back(self.processes.pid);
+        *cpu = image.cpu;
+        Err(Stop::Return)
+    }
+
+    /// The file at a path that is to be executed, with its canonical path.
+    fn executable(&self, path: &[u8]) -> Result<(String, Arc<[u8]>), Errno> {
+        use super::filesystem::{Entry, MAY_EXECUTE, permits};
+        let place = self.resolve(AT_FDCWD, path, true)?;
+        let content = match place.found()? {
+            Entry::Unopened {
+                content,
+                executable: true,
+            } => Arc::clone(content),
+            Entry::File(id) => {
+                let file = self.files.file(*id)?;
+                if !permits(file.mode, file.owner, MAY_EXECUTE) {
+                    return Err(EACCES);
+                }
+                file.content.bytes().into()
+            }
+            _ => return Err(EACCES),
+        };
+        Ok((place.path, content))
+    }
+}
+
+/// The strings of an array of pointers that ends with a null pointer.
+fn take_strings(mem: &mut Memory, at: u64) -> Result<Vec<Vec<u8>>, Stop> {
+    let mut strings = Vec::new();
+    let mut bytes = 0;
+    if at == 0 {
+        return Ok(strings);
+    }
+    loop {
+        let pointer = take_u64(mem, at.wrapping_add(8 * strings.len() as u64))?;
+        if pointer == 0 {
+            return Ok(strings);
+        }
+        let text = mem.copy_c_string(pointer, MAX_STRINGS)?.ok_or(E2BIG)?;
+        bytes += text.len() + 1 + size_of::<u64>();
+        if bytes > MAX_STRINGS {
+            return Err(E2BIG.into());
+        }
+        strings.push(text);
+    }
+}
