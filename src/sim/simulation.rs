@@ -38,8 +38,8 @@ pub struct Simulation<T: Timing> {
     /// The guest stands behind a system call that has not been answered.
     unanswered: bool,
     tick: Option<Tick>,
-    /// [`Kernel::memory_switches`] when the block cache was last made to fit.
-    memory_switches: u64,
+    /// [`Kernel::memory_changes`] when the block cache was last made to fit and memory sampled.
+    memory_changes: u64,
 }
 
 /// When to look at the guest's timers. State, as where they are looked at is where their signals act.
@@ -91,7 +91,7 @@ impl<T: Timing> Simulation<T> {
             tally: Tally::default(),
             unanswered: false,
             tick: None,
-            memory_switches: 0,
+            memory_changes: 0,
         })
     }
 
@@ -110,7 +110,7 @@ impl<T: Timing> Simulation<T> {
             tally: snapshot.tally.clone(),
             unanswered: snapshot.unanswered,
             tick: snapshot.tick,
-            memory_switches: snapshot.kernel.memory_switches(),
+            memory_changes: snapshot.kernel.memory_changes(),
         }
     }
 
@@ -174,9 +174,10 @@ impl<T: Timing> Simulation<T> {
                 }
                 continue;
             }
-            if self.memory_switches != self.kernel.memory_switches() {
-                self.memory_switches = self.kernel.memory_switches();
+            if self.memory_changes != self.kernel.memory_changes() {
+                self.memory_changes = self.kernel.memory_changes();
                 self.engine.revalidate(&mut self.cx.mem);
+                self.sample_memory();
             }
             let next_look = (self.engine.retired / GUARD_INTERVAL + 1) * GUARD_INTERVAL;
             let deadline = next_look.min(self.limits.instructions).min(wanted);
@@ -315,7 +316,7 @@ impl<T: Timing> Simulation<T> {
         let span = kib.saturating_mul(now - self.tally.sampled_at);
         self.tally.memory_kib_cycles = self.tally.memory_kib_cycles.saturating_add(span);
         self.tally.sampled_at = now;
-        self.tally.sampled_pages = self.cx.mem.live_pages();
+        self.tally.sampled_pages = self.kernel.live_pages(&self.cx.mem);
     }
 
     /// What the guest has done so far, with `exit` as the reason to stop.

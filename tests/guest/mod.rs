@@ -1,4 +1,5 @@
 //! Whole programs in the guest: against the host and against hand-made expectations.
+mod processes;
 mod regressions;
 mod signals;
 mod snapshots;

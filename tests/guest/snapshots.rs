@@ -92,6 +92,13 @@ fn runs_with_threads_are_taken_up_at_any_instruction() {
 }
 
 #[test]
+fn runs_with_processes_are_taken_up_at_any_instruction() {
+    if let Some(path) = compiled("processes.c", &["-O1", "-static", "-pthread"]) {
+        check_on_both(&program(&path, "all"));
+    }
+}
+
+#[test]
 fn runs_with_signals_and_timers_are_taken_up_at_any_instruction() {
     if let Some(path) = compiled("signals.c", &["-O1", "-static"]) {
         check_on_both(&program(&path, ""));

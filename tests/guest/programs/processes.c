@@ -44,6 +44,22 @@ int main(int count, char **arguments) {
         return 9;
     }
     int status, ends[2], back[2];
+    if (count > 1 && !strcmp(arguments[1], "bomb"))
+        for (;;) fork();
+    if (count > 1 && !strcmp(arguments[1], "deadlock")) {
+        if (pipe(ends)) abort();
+        if (fork() == 0) return read(ends[0], back, 1);
+        return wait(&status);
+    }
+    if (count > 1 && !strcmp(arguments[1], "orphan")) {
+        if (fork() == 0)
+            for (;;) {}
+        return 5;
+    }
+    if (count > 1 && !strcmp(arguments[1], "patricide")) {
+        if (fork() == 0) kill(getppid(), SIGTERM);
+        for (;;) pause();
+    }
     // Memory is the child's own, files are shared; the child ends first or last.
     if (pipe(ends)) abort();
     pid_t child = fork();
@@ -143,6 +159,20 @@ int main(int count, char **arguments) {
     waitpid(child, &status, 0);
     ended("spawned", status);
     printf("result %d, missing %d\n", result, posix_spawn(&child, "/missing", NULL, NULL, again, words) == ENOENT);
+    fflush(stdout);
+    // A session of its own, and a signal to its group.
+    if (pipe(ends)) abort();
+    if ((child = fork()) == 0) {
+        char own = setsid() == getpid() && getpgrp() == getpid() && getsid(0) == getpid();
+        if (fork() == 0 || write(ends[1], &own, 1) != 1)
+            for (;;) pause();
+        for (;;) pause();
+    }
+    if (read(ends[0], text, 1) != 1) abort();
+    printf("own session %d, not ours %d\n", text[0], getpgid(child) != getpgrp());
+    printf("group %d", killpg(child, SIGKILL));
+    waitpid(child, &status, 0);
+    printf(" %d\n", WTERMSIG(status));
     fflush(stdout);
     // A child of a child, and a wait in a thread.
     if ((child = fork()) == 0) {

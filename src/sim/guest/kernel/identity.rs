@@ -104,25 +104,6 @@ impl Kernel {
         }
     }
 
-    /// The group of a process: that of this one, which leads it; any other number is nobody.
-    pub(super) fn process_group(&self, pid: i32) -> Answer {
-        let known = pid == 0 || self.threads.get(pid as u32).is_some_and(|t| t.pid == t.tid);
-        if known {
-            Ok(GUEST_PID.into())
-        } else {
-            Err(ESRCH.into())
-        }
-    }
-
-    /// A session leader cannot change its group.
-    pub(super) fn setpgid(&self, pid: i32, group: i32) -> Answer {
-        if group < 0 {
-            return Err(EINVAL.into());
-        }
-        self.process_group(pid)?;
-        Err(EPERM.into())
-    }
-
     pub(super) fn uname(&mut self, mem: &mut Memory, at: u64) -> Answer {
         let record = Record::new()
             .text("Linux", 65)
@@ -331,7 +312,7 @@ impl Kernel {
         if len < 8 || !len.is_multiple_of(8) {
             return Err(EINVAL.into());
         }
-        self.process_group(pid)?;
+        self.check_process(pid).map_err(|_| ESRCH)?;
         give(mem, at, &1u64.to_le_bytes())?;
         Ok(8)
     }
@@ -343,7 +324,7 @@ impl Kernel {
         len: u64,
         at: u64,
     ) -> Answer {
-        self.process_group(pid)?;
+        self.check_process(pid).map_err(|_| ESRCH)?;
         let mut first = [0; 1];
         if len > 0 {
             first = take(mem, at)?;

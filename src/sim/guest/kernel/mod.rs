@@ -603,10 +603,10 @@ impl Kernel {
             122 | 123 => Ok(GUEST_UID.into()), // setfsuid and setfsgid answer the old id
             115 => Ok(0),                      // getgroups: no supplementary groups
             116 => Err(EPERM.into()),          // setgroups
-            111 => Ok(GUEST_PID.into()),
-            121 | 124 => self.process_group(fd_a),
+            111 => self.group_number(0, false),
+            121 | 124 => self.group_number(fd_a, number == 124),
             109 => self.setpgid(fd_a, fd_b),
-            112 => Err(EPERM.into()), // setsid: the process leads its group
+            112 => self.setsid(),
             63 => self.uname(mem, a),
             99 => self.sysinfo(mem, a),
             97 => self.getrlimit(mem, a as u32, b),
@@ -758,14 +758,15 @@ mod tests {
     }
 
     #[test]
-    fn other_processes_are_refused_with_their_reason() {
+    fn other_processes_and_machines_are_refused() {
         let mut process = Process::new();
-        for name in ["fork", "vfork", "clone", "execve"] {
-            let Exit::UnsupportedSyscall { name: reason } = process.exit(name, &[0; 6]) else {
+        for (name, flags) in [("clone", 0), ("clone", 0x2000_0011), ("execveat", 0)] {
+            let Exit::UnsupportedSyscall { name: reason } = process.exit(name, &[flags; 6]) else {
                 panic!("{name}")
             };
             assert!(reason.starts_with(name), "{reason}");
         }
+        assert_eq!(process.call("execve", &[0; 3]), failed(EFAULT));
         assert_eq!(process.call("socket", &[2, 1, 0]), failed(EACCES));
         assert_eq!(process.call("connect", &[0, 0, 0]), failed(ENOTSOCK));
         assert_eq!(process.call("connect", &[77, 0, 0]), failed(EBADF));

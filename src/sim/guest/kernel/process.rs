@@ -49,6 +49,8 @@ impl Clone for Parked {
 #[derive(Clone, Debug)]
 pub(super) struct Process {
     parent: u32,
+    group: u32,
+    session: u32,
     /// Number of its memory.
     memory: u32,
     layout: Layout,
@@ -112,6 +114,8 @@ pub(super) struct Processes {
     /// The one whose state is in the kernel's fields: its number, its parent, the number of its memory.
     pub(super) pid: u32,
     pub(super) parent: u32,
+    pub(super) group: u32,
+    session: u32,
     memory: u32,
     /// It has ended, and its state is nobody's.
     ended: bool,
@@ -119,8 +123,8 @@ pub(super) struct Processes {
     memories: BTreeMap<u32, Parked>,
     zombies: Vec<Zombie>,
     next_memory: u32,
-    /// Counts how often the run loop's memory has become another.
-    pub(super) switches: u64,
+    /// Counts how often the run loop's memory has become another, and others have come and gone.
+    memory_changes: u64,
     /// The most live pages of all processes together, where there was more than one.
     pub(super) peak_pages: u64,
     /// Bytes of memory that all processes may have.
@@ -132,13 +136,15 @@ impl Processes {
         Self {
             pid: GUEST_PID,
             parent: PARENT_PID,
+            group: GUEST_PID,
+            session: GUEST_PID,
             memory: 0,
             ended: false,
             others: BTreeMap::new(),
             memories: BTreeMap::new(),
             zombies: Vec::new(),
             next_memory: 1,
-            switches: 0,
+            memory_changes: 0,
             peak_pages: 0,
             limit_bytes,
         }
@@ -155,9 +161,15 @@ impl Processes {
 }
 
 impl Kernel {
-    /// Counts the times that the memory has become that of another process.
-    pub fn memory_switches(&self) -> u64 {
-        self.processes.switches
+    /// Counts the times that the memory has become that of another process, and that memory of others has come or gone:
+    /// the run loop then looks at its blocks and at [`Kernel::live_pages`].
+    pub fn memory_changes(&self) -> u64 {
+        self.processes.memory_changes
+    }
+
+    /// Live pages of all processes; `mem` is that of the present one.
+    pub fn live_pages(&self, mem: &Memory) -> u64 {
+        self.processes.parked_pages() + mem.live_pages()
     }
 
     /// The most live pages of all processes at once.
@@ -183,6 +195,8 @@ impl Kernel {
     fn exchange(&mut self, other: &mut Process) {
         use std::mem::swap;
         swap(&mut self.processes.parent, &mut other.parent);
+        swap(&mut self.processes.group, &mut other.group);
+        swap(&mut self.processes.session, &mut other.session);
         swap(&mut self.processes.memory, &mut other.memory);
         swap(&mut self.layout, &mut other.layout);
         swap(&mut self.start, &mut other.start);
@@ -211,7 +225,7 @@ impl Kernel {
             old.freeze();
             processes.memories.insert(number, Parked(old));
         }
-        processes.switches += 1;
+        processes.memory_changes += 1;
         self.limit_memory(mem);
     }
 
@@ -264,11 +278,14 @@ impl Kernel {
             let number = self.processes.next_memory;
             self.processes.next_memory += 1;
             self.processes.memories.insert(number, Parked(copy));
+            self.processes.memory_changes += 1;
             self.limit_memory(mem);
             number
         };
         let child = Process {
             parent: self.processes.pid,
+            group: self.processes.group,
+            session: self.processes.session,
             memory,
             layout: self.layout,
             start: self.start.clone(),
@@ -354,6 +371,7 @@ impl Kernel {
         self.threads.leave(pid);
         if !self.processes.is_used(process.memory) {
             self.processes.memories.remove(&process.memory);
+            self.processes.memory_changes += 1;
         }
         self.bury(mem, pid, process.parent, Ending::Killed(signal))
     }
@@ -414,8 +432,81 @@ impl Kernel {
     }
 
     /// Whether a process has ended and can still be waited for.
-    pub(super) fn is_zombie(&self, pid: i32) -> bool {
-        (self.processes.zombies.iter()).any(|z| i64::from(z.pid) == i64::from(pid))
+    pub(super) fn is_zombie(&self, pid: u32) -> bool {
+        self.processes.zombies.iter().any(|z| z.pid == pid)
+    }
+
+    /// The numbers of all processes that run, ascending.
+    pub(super) fn process_numbers(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.processes.others.keys().copied().collect();
+        if !self.processes.ended {
+            all.push(self.processes.pid);
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// The group of a process.
+    pub(super) fn group_of(&self, pid: u32) -> Option<u32> {
+        if pid == self.processes.pid {
+            return Some(self.processes.group);
+        }
+        self.processes.others.get(&pid).map(|p| p.group)
+    }
+
+    /// `getpgid` and `getsid`; 0 is the caller.
+    pub(super) fn group_number(&self, pid: i32, of_session: bool) -> Answer {
+        let pid = match u32::try_from(pid).map_err(|_| ESRCH)? {
+            0 => self.processes.pid,
+            other => other,
+        };
+        let group = self.group_of(pid).ok_or(ESRCH)?;
+        let session = match self.processes.others.get(&pid) {
+            Some(other) => other.session,
+            None => self.processes.session,
+        };
+        Ok(if of_session { session } else { group }.into())
+    }
+
+    /// `setsid`: who leads a group cannot leave it.
+    pub(super) fn setsid(&mut self) -> Answer {
+        let pid = self.processes.pid;
+        if self.processes.group == pid {
+            return Err(EPERM.into());
+        }
+        self.processes.group = pid;
+        self.processes.session = pid;
+        Ok(pid.into())
+    }
+
+    /// `setpgid`: of the caller, or of a child that has not left the session.
+    pub(super) fn setpgid(&mut self, pid: i32, group: i32) -> Answer {
+        let (Ok(pid), Ok(group)) = (u32::try_from(pid), u32::try_from(group)) else {
+            return Err(if group < 0 { EINVAL } else { ESRCH }.into());
+        };
+        let me = self.processes.pid;
+        let pid = if pid == 0 { me } else { pid };
+        let group = if group == 0 { pid } else { group };
+        let session = self.processes.session;
+        let groups = self.process_numbers();
+        let exists = group == pid || groups.iter().any(|&p| self.group_of(p) == Some(group));
+        let target = if pid == me {
+            (session != me).then_some(&mut self.processes.group)
+        } else {
+            match self.processes.others.get_mut(&pid) {
+                Some(child) if child.parent == me => {
+                    (child.session == session && session != pid).then_some(&mut child.group)
+                }
+                _ => return Err(ESRCH.into()),
+            }
+        };
+        match target {
+            Some(kept) if exists => {
+                *kept = group;
+                Ok(0)
+            }
+            _ => Err(EPERM.into()),
+        }
     }
 
     fn wait_for_child(&self) -> Stop {

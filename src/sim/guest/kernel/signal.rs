@@ -8,7 +8,7 @@ use super::abi::*;
 use super::clock::parse_timespec;
 use super::thread::{Cause, Resume, Wait, finish};
 use super::user::{Record, give, take, take_u32, take_u64};
-use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop, unsupported};
+use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop};
 use crate::sim::isa::state::{Cpu, RSP};
 use crate::sim::memory::{AccessKind, Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use crate::sim::outcome::Exit;
@@ -571,29 +571,40 @@ impl Kernel {
         }
     }
 
-    /// `kill`: the process, its group (which it leads), or everybody; there is nobody else that it may signal.
+    /// `kill`: a process, a group, or everybody else.
     pub(super) fn kill(&mut self, mem: &Memory, pid: i32, signal: i32) -> Answer {
         if !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
         let me = self.processes.pid;
-        let target = match pid {
-            // `kill(-1)` leaves out the caller.
-            -1 if self.processes.others.is_empty() => return Err(ESRCH.into()),
-            -1 => return Err(unsupported("kill: of everybody else")),
-            0 => me,
-            _ if pid.unsigned_abs() == me => me,
-            // The number of any thread stands for its process.
-            _ => match u32::try_from(pid).ok().and_then(|t| self.threads.get(t)) {
-                Some(thread) => thread.pid,
-                None if self.is_zombie(pid) => return Ok(0),
-                None if pid == -(GUEST_PID as i32) => GUEST_PID,
-                None => return Err(self.not_mine(pid).into()),
-            },
+        let everybody = self.process_numbers();
+        let of_group = |group: u32| {
+            let all = everybody.iter().copied();
+            all.filter(|&p| self.group_of(p) == Some(group)).collect()
         };
+        let targets: Vec<u32> = match pid {
+            // `kill(-1)` leaves out the caller.
+            -1 => everybody.iter().copied().filter(|&p| p != me).collect(),
+            0 => of_group(self.processes.group),
+            ..0 => of_group(pid.unsigned_abs()),
+            // The number of any thread stands for its process.
+            _ => (self.threads.get(pid as u32).map(|t| t.pid))
+                .into_iter()
+                .collect(),
+        };
+        if targets.is_empty() {
+            let waited_for = pid > 0 && self.is_zombie(pid as u32);
+            return if waited_for {
+                Ok(0)
+            } else {
+                Err(self.not_mine(pid).into())
+            };
+        }
         if signal != 0 {
             let info = Info::own(me, signal as u8, SI_USER);
-            self.send(mem, Target::Process(target), info)?;
+            for target in targets {
+                self.send(mem, Target::Process(target), info)?;
+            }
         }
         Ok(0)
     }
