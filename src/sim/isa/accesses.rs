@@ -29,7 +29,11 @@ pub fn fixed_access_count_with(
     if touches_no_data(instruction) {
         return Some(0);
     }
-    let mut count = 0;
+    // A divide records its work behind its load.
+    let mut count = u8::from(matches!(
+        instruction.mnemonic(),
+        Mnemonic::Div | Mnemonic::Idiv
+    ));
     for memory in factory.info(instruction).used_memory() {
         let size = memory.memory_size().size() as u64;
         if size > 32 || size == 0 || memory.vsib_size() != 0 {
