@@ -2,6 +2,7 @@
 use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::toolchain::{CppCompiler, compiler_environment};
 use super::{BuildFailure, ContentHash, ElfArtifact};
+use crate::dataset::cpp_text;
 use crate::measurement::BackendFailure;
 use crate::process::{
     self, Ending, Finished, Isolation, Limits, PrivateFolder, ProcessError, Request,
@@ -142,11 +143,6 @@ pub enum Wrapping {
     Macro,
 }
 
-impl Wrapping {
-    /// From the most to the least exact.
-    const ALL: [Self; 3] = [Self::Object, Self::Generic, Self::Macro];
-}
-
 const DRIVER: &str = include_str!("driver/driver.hpp");
 const BOOST_ANY: &str = include_str!("driver/include/boost/any.hpp");
 const OPENSSL_MD5: &str = include_str!("driver/include/openssl/md5.h");
@@ -185,21 +181,74 @@ pub(super) fn build_function(
             remedy: "correct the problem's `entry_point`".to_owned(),
         }));
     }
+    let declaration = overload(source, entry_point);
+    let wrappers = [
+        Some(Wrapper::Object),
+        declaration.map(Wrapper::Overload),
+        Some(Wrapper::Generic),
+        Some(Wrapper::Macro),
+    ];
     let mut result = Err(BuildFailure::CompileError {
         text: String::new(),
     });
-    for wrapping in Wrapping::ALL {
+    for wrapper in wrappers.into_iter().flatten() {
         match &result {
             // The wrapper could not be made or was called in a way that only a less exact one understands. An error
             // in the candidate's own text would come again.
             Err(BuildFailure::CompileError { text }) if !blames_candidate(text) => {
-                let unit = assemble(source, entry_point, test, wrapping);
-                result = compile(&unit, Some(wrapping), compiler, options);
+                let unit = assemble(source, entry_point, test, &wrapper);
+                result = compile(&unit, Some(wrapper.wrapping()), compiler, options);
             }
             _ => break,
         }
     }
     result
+}
+
+/// The text that puts the markers around the entry point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wrapper<'a> {
+    Object,
+    /// As `Object`, for the function of this declaration.
+    Overload(&'a str),
+    Generic,
+    Macro,
+}
+
+impl Wrapper<'_> {
+    fn wrapping(&self) -> Wrapping {
+        match self {
+            Self::Object | Self::Overload(_) => Wrapping::Object,
+            Self::Generic => Wrapping::Generic,
+            Self::Macro => Wrapping::Macro,
+        }
+    }
+}
+
+/// The declaration of the entry point in the candidate's text, which chooses its function where a library has others
+/// of that name (`strlen`). `None` where the text has no such function, several, or a template.
+fn overload<'a>(source: &'a str, entry_point: &str) -> Option<&'a str> {
+    let functions = cpp_text::functions(source);
+    let mut named = functions
+        .iter()
+        .filter(|function| function.name == entry_point);
+    let (function, None) = (named.next()?, named.next()) else {
+        return None;
+    };
+    let text = &source[function.start..function.end?];
+    let name = text.find(entry_point)?;
+    let open = name + text[name..].find('(')?;
+    let mut depth = 0_usize;
+    let close = text[open..].find(|letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let declaration = &text[..=open + close];
+    (!declaration.starts_with("template")).then_some(declaration)
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -217,22 +266,29 @@ fn blames_candidate(text: &str) -> bool {
         .is_some_and(|line| line.starts_with(CANDIDATE))
 }
 
-fn assemble(source: &str, entry_point: &str, test: &str, wrapping: Wrapping) -> String {
+fn assemble(source: &str, entry_point: &str, test: &str, wrapper: &Wrapper<'_>) -> String {
     let hash = ContentHash::of(source.as_bytes()).to_string();
     let namespace = format!("tickmark_{}", &hash[..16]);
     let driver = DRIVER.replace("TICKMARK_NAMESPACE", &namespace);
-    let wrapper = match wrapping {
+    let wrapper = match wrapper {
         // `::` finds the candidate's function where a using-directive also offers a library's of the same name.
-        Wrapping::Object => format!(
+        Wrapper::Object => format!(
             "static const auto {namespace}_entry = {namespace}::wrap(&::{entry_point});\n\
              #define {entry_point} {namespace}_entry\n"
         ),
-        Wrapping::Generic => format!(
+        // The same declaration in a namespace of its own has the same type, whatever stands in it.
+        Wrapper::Overload(declaration) => format!(
+            "namespace {namespace}_declared {{\n{declaration};\n}}\n\
+             static const auto {namespace}_entry = {namespace}::wrap(\
+             static_cast<decltype(&{namespace}_declared::{entry_point})>(&::{entry_point}));\n\
+             #define {entry_point} {namespace}_entry\n"
+        ),
+        Wrapper::Generic => format!(
             "static const auto {namespace}_entry = {namespace}::wrap_generic([](auto &&...given) -> decltype(auto) \
              {{ return ::{entry_point}(static_cast<decltype(given) &&>(given)...); }});\n\
              #define {entry_point} {namespace}_entry\n"
         ),
-        Wrapping::Macro => format!(
+        Wrapper::Macro => format!(
             "#define {entry_point}(...) \
              {namespace}::around([&]() -> decltype(auto) {{ return ::{entry_point}(__VA_ARGS__); }})\n"
         ),
@@ -337,7 +393,7 @@ fn compile(
         })?;
     let libraries = libraries(&bytes, &compiler.finder)?;
     let driver = match wrapping {
-        Some(_) => ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5]),
+        Some(_) => driver_hash(),
         None => ContentHash::of(b""),
     };
     Ok(ElfArtifact {
@@ -412,6 +468,11 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
         });
     }
     parts.concat()
+}
+
+/// Hash of the driver and of the headers that come with it.
+pub(super) fn driver_hash() -> ContentHash {
+    ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5])
 }
 
 /// The dynamic linker and the libraries of a program.

@@ -120,3 +120,39 @@ pub fn facts(toolchain: &Toolchain) -> Vec<Fact> {
     );
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ToolchainOptions;
+    use super::*;
+
+    #[test]
+    fn each_fact_is_found_or_has_a_remedy() {
+        for fact in facts(&Toolchain::default()) {
+            assert_ne!(fact.found.is_some(), fact.remedy.is_some(), "{fact:?}");
+        }
+    }
+
+    #[test]
+    fn a_compiler_that_is_not_there_is_missing_with_what_to_do() {
+        let options = ToolchainOptions {
+            compiler: Some("no-such-compiler".into()),
+            python: Some("/no/such/python".into()),
+        };
+        let facts = facts(&Toolchain::new(options));
+        for name in ["C++ compiler", "static C++ libraries", "Python interpreter"] {
+            let fact = facts.iter().find(|fact| fact.name == name).unwrap();
+            assert!(
+                fact.required && fact.found.is_none() && fact.remedy.is_some(),
+                "{fact:?}"
+            );
+        }
+        assert!(
+            facts[0]
+                .remedy
+                .as_ref()
+                .unwrap()
+                .contains("`no-such-compiler`")
+        );
+    }
+}

@@ -13,7 +13,9 @@ pub fn existing(bytes: Arc<[u8]>) -> Result<ElfArtifact, BackendFailure> {
     let is_elf = bytes.starts_with(b"\x7fELF");
     let libraries = match cpp::libraries(&bytes, &Finder::of_host()) {
         Ok(libraries) => libraries,
-        Err(BuildFailure::Ours(failure)) if is_elf && failure.what.contains("library") => return Err(failure),
+        Err(BuildFailure::Ours(failure)) if is_elf && failure.what.contains("library") => {
+            return Err(failure);
+        }
         // Not a program that has libraries: the loader's message says what it is instead.
         Err(_) => Vec::new(),
     };

@@ -11,8 +11,8 @@ mod python;
 mod toolchain;
 
 pub use cpp::{BuildOptions, CompileLimits, Isa, Linking, Optimisation, Wrapping};
-pub use existing::existing;
 pub use doctor::{Fact, facts};
+pub use existing::existing;
 pub use hash::ContentHash;
 pub use libraries::GuestFile;
 pub use python::{Interpreter, PRELOADED, PythonArtifact, SnapshotPoints};

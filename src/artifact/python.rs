@@ -421,3 +421,103 @@ fn hash_library(library: &Path, dynamic_modules: &Path) -> Result<ContentHash, S
     }
     Ok(ContentHash::of_parts(parts))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Artifact, BuildOptions, Toolchain, build};
+    use super::*;
+    use crate::candidate::Candidate;
+
+    #[test]
+    fn the_interpreter_is_a_real_program_with_its_library_and_all_that_it_links() {
+        let toolchain = Toolchain::default();
+        let interpreter = toolchain.python().unwrap();
+        assert_eq!(
+            interpreter.executable,
+            interpreter.executable.canonicalize().unwrap()
+        );
+        assert!(
+            std::fs::read(&interpreter.executable)
+                .unwrap()
+                .starts_with(b"\x7fELF")
+        );
+        assert!(interpreter.library.join("os.py").is_file());
+        assert!(interpreter.dynamic_modules.is_dir());
+        assert!(interpreter.guest_library.starts_with("/python/lib"));
+        assert_eq!(interpreter.libraries[0].guest, interpreter.guest_executable);
+        let guests: Vec<_> = interpreter
+            .libraries
+            .iter()
+            .map(|file| &file.guest)
+            .collect();
+        assert!(
+            guests.iter().any(|guest| guest.ends_with("/libc.so.6")),
+            "{guests:?}"
+        );
+        let mut unique = guests.clone();
+        unique.sort();
+        unique.dedup();
+        assert_eq!(unique.len(), guests.len());
+    }
+
+    #[test]
+    fn a_text_is_framed_by_its_length_and_split_where_a_message_must_end() {
+        let lengths = |text: &str| framed(text).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(""), [1]);
+        assert_eq!(lengths("abc"), [1, 3]);
+        assert_eq!(lengths(&"x".repeat(65537)), [5, 65536, 1]);
+    }
+
+    #[test]
+    fn snapshots_are_taken_before_the_candidate_and_before_the_test() {
+        let candidate = Candidate::PythonFunction {
+            source: "y".repeat(70_000),
+            entry_point: "f".to_owned(),
+            test: "t".to_owned(),
+        };
+        let artifact = build(&candidate, &Toolchain::default(), &BuildOptions::default()).unwrap();
+        let inputs = artifact.device(*b"0123456789abcdef").unwrap().inputs;
+        let Artifact::Python(python) = &artifact else {
+            panic!("{artifact:?}")
+        };
+        let points = python.snapshot_points().unwrap();
+        assert_eq!(&*inputs[0], b"0123456789abcdef");
+        // Length of the entry point; then length, two parts of the source; then length of the test.
+        assert_eq!(&*inputs[points.interpreter], b"1");
+        assert_eq!(
+            points,
+            SnapshotPoints {
+                interpreter: 1,
+                candidate: 6
+            }
+        );
+        assert_eq!((&*inputs[6], &*inputs[7]), (&b"1"[..], &b"t"[..]));
+    }
+
+    #[test]
+    fn every_text_of_a_candidate_is_in_its_hash() {
+        let toolchain = Toolchain::default();
+        let hash = |source: &str, entry_point: &str, test: &str| {
+            let [source, entry_point, test] = [source, entry_point, test].map(str::to_owned);
+            let candidate = Candidate::PythonFunction {
+                source,
+                entry_point,
+                test,
+            };
+            build(&candidate, &toolchain, &BuildOptions::default())
+                .unwrap()
+                .content_hash()
+        };
+        let all = [
+            hash("a", "b", "c"),
+            hash("x", "b", "c"),
+            hash("a", "x", "c"),
+            hash("a", "b", "x"),
+            hash("ab", "", "c"),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            assert!(!all[..index].contains(one));
+        }
+        assert_eq!(all[0], hash("a", "b", "c"));
+    }
+}

@@ -90,6 +90,31 @@ impl CppCompiler {
     }
 }
 
+impl Toolchain {
+    /// One hash of everything but the candidate that decides an artifact: compiler or interpreter, libraries, driver
+    /// and options.
+    ///
+    /// # Errors
+    /// [`BackendFailure`] where the compiler or interpreter is missing.
+    pub fn identity(
+        &self,
+        language: crate::dataset::Language,
+        options: &super::BuildOptions,
+    ) -> Result<ContentHash, BackendFailure> {
+        Ok(match language {
+            crate::dataset::Language::Cpp => {
+                let compiler = self.cpp()?;
+                compiler
+                    .fingerprint(&[format!("{options:?}")], super::cpp::driver_hash())
+                    .content_hash()
+            }
+            crate::dataset::Language::Python => python::function("", "", "", self.python()?)
+                .fingerprint
+                .content_hash(),
+        })
+    }
+}
+
 /// The program of that name or path; names are looked up in `PATH`.
 pub(super) fn look_up(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {

@@ -43,14 +43,20 @@ impl HostFolder {
             return None;
         }
         let executable = metadata.permissions().mode() & 0o111 != 0;
-        Some(Node::File { content: std::fs::read(&real).ok()?.into(), executable })
+        Some(Node::File {
+            content: std::fs::read(&real).ok()?.into(),
+            executable,
+        })
     }
 }
 
 impl FileProvider for HostFolder {
     fn lookup(&self, relative: &str) -> Option<Node> {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.entry(relative.to_owned()).or_insert_with(|| self.read(relative)).clone()
+        nodes
+            .entry(relative.to_owned())
+            .or_insert_with(|| self.read(relative))
+            .clone()
     }
 
     fn list(&self, relative: &str) -> Option<Vec<String>> {
@@ -114,12 +120,16 @@ impl PythonLibrary {
     fn source_of(&self, relative: &str) -> Option<String> {
         let (folder, name) = relative.rsplit_once('/')?;
         let parent = folder.strip_suffix("__pycache__")?;
-        let module = name.strip_suffix(".pyc")?.strip_suffix(&format!(".{}", self.interpreter.cache_tag))?;
+        let module = name
+            .strip_suffix(".pyc")?
+            .strip_suffix(&format!(".{}", self.interpreter.cache_tag))?;
         Some(format!("{parent}{module}.py"))
     }
 
     fn byte_code(&self, source: &str) -> Option<Node> {
-        let Some(Node::File { content, .. }) = self.sources.lookup(source) else { return None };
+        let Some(Node::File { content, .. }) = self.sources.lookup(source) else {
+            return None;
+        };
         let executable = self.interpreter.executable.to_string_lossy();
         let guest = format!("{}/{source}", self.interpreter.guest_library);
         let key = ContentHash::of_parts([
@@ -131,22 +141,32 @@ impl PythonLibrary {
         ]);
         let kept = self.cache.join(format!("{key}.pyc"));
         if let Ok(bytes) = std::fs::read(&kept) {
-            return Some(Node::File { content: bytes.into(), executable: false });
+            return Some(Node::File {
+                content: bytes.into(),
+                executable: false,
+            });
         }
         let bytes = self.compile(source, &guest)?;
         // A cache that cannot be written costs time, nothing else.
         let _ = std::fs::create_dir_all(&self.cache);
-        let partial = self.cache.join(format!("{key}.{}.partial", std::process::id()));
+        let partial = self
+            .cache
+            .join(format!("{key}.{}.partial", std::process::id()));
         if std::fs::write(&partial, &bytes).is_ok() {
             let _ = std::fs::rename(&partial, &kept);
         }
-        Some(Node::File { content: bytes.into(), executable: false })
+        Some(Node::File {
+            content: bytes.into(),
+            executable: false,
+        })
     }
 
     fn compile(&self, source: &str, guest: &str) -> Option<Vec<u8>> {
         let path = self.interpreter.library.join(source);
         let arguments = ["-I", "-S", "-B", "-c", COMPILE].map(OsString::from);
-        let arguments = arguments.into_iter().chain([path.into_os_string(), OsString::from(guest)]);
+        let arguments = arguments
+            .into_iter()
+            .chain([path.into_os_string(), OsString::from(guest)]);
         let folder = PrivateFolder::new().ok()?;
         let finished = process::run(Request {
             program: self.interpreter.executable.clone(),
@@ -164,7 +184,10 @@ impl PythonLibrary {
                 stack_bytes: 8 << 20,
                 output_bytes: 64 << 20,
             },
-            isolation: process::Isolation { trusted: true, ..Default::default() },
+            isolation: process::Isolation {
+                trusted: true,
+                ..Default::default()
+            },
             channel: None,
         });
         let finished = finished.ok()?;

@@ -347,8 +347,9 @@ fn elapsed(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::{BuildOptions, Toolchain, Wrapping, build};
-    use crate::candidate::Candidate;
+    use crate::artifact::{BuildOptions, Linking, Toolchain, Wrapping, build};
+    use crate::candidate::{self, Answer, Candidate};
+    use crate::dataset::{self, DatasetForm, Language};
     use std::sync::LazyLock;
 
     static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::default);
@@ -363,6 +364,7 @@ mod tests {
     fn cpp(source: &str) -> Measurement {
         let limits = Limits {
             memory_bytes: 256 << 20,
+            stack_bytes: 64 << 20,
             output_bytes: 1 << 20,
             ..Limits::default()
         };
@@ -487,6 +489,12 @@ mod tests {
                 braced,
                 Wrapping::Macro,
             ),
+            // Helpers of the same name cannot be told from the entry point; a library's can.
+            (
+                "int f(int x, int y) { return x * y; } int f(int x) { return f(x, 1); }",
+                plain,
+                Wrapping::Generic,
+            ),
         ] {
             let measurement = cpp_function(source, test);
             let expected = if test == plain { 4 } else { 3 };
@@ -502,6 +510,22 @@ mod tests {
             };
             assert_eq!(elf.wrapping, Some(wrapping), "{source}");
         }
+    }
+
+    #[test]
+    fn a_function_with_the_name_of_a_librarys_is_the_one_that_is_called() {
+        let candidate = Candidate::CppFunction {
+            source:
+                "/* not strlen( */ int strlen(string text = (\"\")) { return text.size() + 40; }"
+                    .to_owned(),
+            entry_point: "strlen".to_owned(),
+            test: "int main() { assert(strlen(\"ab\") == 42); }".to_owned(),
+        };
+        let measurement = run(&candidate, b"", &Limits::default());
+        assert_eq!(
+            (measurement.regions.len(), told(&measurement)),
+            (2, "D".to_owned())
+        );
     }
 
     #[test]
@@ -581,6 +605,14 @@ mod tests {
         assert_eq!(
             cpp("#include <cstdio>\nint main() { for (;;) puts(\"x\"); }").exit,
             Exit::OutputLimit
+        );
+        // Number 20 of the 32-bit calls (`getpid`), which no filter of ours knows.
+        let other_abi = cpp(
+            "int main() { int r; asm volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0; }",
+        );
+        assert!(
+            matches!(other_abi.exit, Exit::Signaled { signal: 31, .. }),
+            "{other_abi:?}"
         );
         let memory = "#include <cstdlib>\n#include <cstring>\nint main() { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }";
         assert_eq!(cpp(memory).exit, Exit::MemoryLimit);
@@ -781,5 +813,75 @@ mod tests {
         let [first, second] = [(); 2].map(|()| run(&candidate, b"hello\n", &Limits::default()));
         assert!(first.stdout.starts_with(b"hello ["), "{first:?}");
         assert_eq!(first.stdout, second.stdout);
+    }
+
+    /// A data file, from the folder in `TICKMARK_DATA` or beside the package.
+    fn data(name: &str) -> Option<PathBuf> {
+        let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into();
+        let folder = std::env::var_os("TICKMARK_DATA").unwrap_or_else(beside);
+        let path = PathBuf::from(folder).join(name);
+        if !path.is_file() {
+            eprintln!("skipped: `{}` is not there", path.display());
+        }
+        path.is_file().then_some(path)
+    }
+
+    /// Runs the canonical solutions: every 20th, or all with `TICKMARK_DATA_ALL`.
+    fn canonical_solutions_pass(form: DatasetForm, file: &str, options: &BuildOptions) {
+        let Some(path) = data(file) else { return };
+        let step = if std::env::var_os("TICKMARK_DATA_ALL").is_some() {
+            1
+        } else if options.linking == Linking::DynamicPie {
+            80
+        } else {
+            20
+        };
+        let problems = dataset::load(form, &path, Language::Cpp).unwrap().problems;
+        assert_eq!(problems.len(), 164);
+        let native = Native::default();
+        // The ones with libraries that need not be installed.
+        let special = ["CPP/22", "CPP/162"];
+        let mut cases = 0;
+        for (_, problem) in problems
+            .iter()
+            .enumerate()
+            .filter(|(index, problem)| index % step == 0 || special.contains(&problem.id.as_str()))
+        {
+            let answer = Answer::Completion(problem.canonical.clone().unwrap());
+            let candidate = candidate::assemble(problem, &answer).unwrap();
+            let artifact = build(&candidate, &TOOLCHAIN, options)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", problem.id));
+            if let Artifact::Elf(elf) = &artifact {
+                assert_eq!(elf.wrapping, Some(Wrapping::Object), "{}", problem.id);
+            }
+            let measurement = native.run(&artifact, b"", &Limits::default()).unwrap();
+            assert_eq!(told(&measurement), "D", "{}: {measurement:?}", problem.id);
+            assert!(measurement.regions.len() > 1, "{}", problem.id);
+            cases += measurement.regions.len() - 1;
+        }
+        eprintln!("{cases} cases");
+        assert_eq!(native.not_applied(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn canonical_cpp_solutions_pass() {
+        let file = "humaneval_x/humaneval_cpp.jsonl.gz";
+        canonical_solutions_pass(DatasetForm::HumanevalX, file, &BuildOptions::default());
+    }
+
+    #[test]
+    fn canonical_cpp_solutions_pass_as_dynamic_programs() {
+        let file = "humaneval_x/humaneval_cpp.jsonl.gz";
+        let options = BuildOptions {
+            linking: Linking::DynamicPie,
+            ..BuildOptions::default()
+        };
+        canonical_solutions_pass(DatasetForm::HumanevalX, file, &options);
+    }
+
+    #[test]
+    fn canonical_python_solutions_pass() {
+        let file = "humaneval/HumanEval.jsonl.gz";
+        canonical_solutions_pass(DatasetForm::Humaneval, file, &BuildOptions::default());
     }
 }

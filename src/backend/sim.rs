@@ -1,6 +1,9 @@
 //! The embedded simulator as a backend: artifacts to programs, worlds and snapshots; outcomes to measurements.
+use super::Backend;
 use super::files::{HostFolder, PythonLibrary};
-use crate::artifact::{Artifact, ContentHash, ElfArtifact, GuestFile, Interpreter, PythonArtifact, SnapshotPoints};
+use crate::artifact::{
+    Artifact, ContentHash, ElfArtifact, GuestFile, Interpreter, PythonArtifact, SnapshotPoints,
+};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::guest::profile::Profile;
 use crate::sim::guest::world::World;
@@ -60,16 +63,25 @@ struct Pool<T: Timing> {
 
 impl<T: Timing> Pool<T> {
     fn new(core: T) -> Self {
-        Self { core, engines: Mutex::default(), interpreter: Mutex::default() }
+        Self {
+            core,
+            engines: Mutex::default(),
+            interpreter: Mutex::default(),
+        }
     }
 
     fn engine(&self) -> Engine<T> {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.pop().unwrap_or_else(|| Engine::new(Features::default()))
+        engines
+            .pop()
+            .unwrap_or_else(|| Engine::new(Features::default()))
     }
 
     fn give_back(&self, engine: Engine<T>) {
-        self.engines.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
+        self.engines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(engine);
     }
 }
 
@@ -80,7 +92,11 @@ impl Sim {
             Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
             Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
         };
-        Self { options, kind, library: Mutex::default() }
+        Self {
+            options,
+            kind,
+            library: Mutex::default(),
+        }
     }
 
     /// The options.
@@ -88,18 +104,10 @@ impl Sim {
         &self.options
     }
 
-    /// Runs an artifact on one input.
+    /// Runs an artifact with these arguments on one input.
     ///
     /// # Errors
     /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
-    pub fn run(&self, artifact: &Artifact, stdin: &[u8], limits: &Limits) -> Result<Measurement, BackendFailure> {
-        self.run_with_arguments(artifact, &[], stdin, limits)
-    }
-
-    /// As [`Sim::run`], with arguments for the program.
-    ///
-    /// # Errors
-    /// As [`Sim::run`].
     pub fn run_with_arguments(
         &self,
         artifact: &Artifact,
@@ -109,9 +117,9 @@ impl Sim {
     ) -> Result<Measurement, BackendFailure> {
         let program = self.program(artifact, arguments, stdin)?;
         let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => {
-                python.snapshot_points().map(|points| (python.fingerprint.content_hash(), points))
-            }
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
             _ => None,
         };
         let outcome = match &self.kind {
@@ -158,13 +166,22 @@ impl Sim {
         let (Some((interpreter, points)), Some(device)) = (points, &program.device) else {
             return fresh(program);
         };
-        let key = ContentHash::of_parts([interpreter.to_string().into_bytes(), format!("{limits:?}").into_bytes()]);
-        let mut kept = pool.interpreter.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = ContentHash::of_parts([
+            interpreter.to_string().into_bytes(),
+            format!("{limits:?}").into_bytes(),
+        ]);
+        let mut kept = pool
+            .interpreter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let snapshot = match &*kept {
             Some((of, snapshot)) if *of == key => Arc::clone(snapshot),
             _ => {
                 let mut paused = program.clone();
-                paused.device = Some(Device { pause_at: Some(points.interpreter), ..device.clone() });
+                paused.device = Some(Device {
+                    pause_at: Some(points.interpreter),
+                    ..device.clone()
+                });
                 let mut simulation = fresh(&paused)?;
                 let exit = simulation.run(expired);
                 if exit != Exit::Paused {
@@ -183,7 +200,12 @@ impl Sim {
     }
 
     /// The program, with a world of its own.
-    fn program(&self, artifact: &Artifact, arguments: &[Vec<u8>], stdin: &[u8]) -> Result<Program, BackendFailure> {
+    fn program(
+        &self,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+    ) -> Result<Program, BackendFailure> {
         let nonce = nonce(artifact, self.options.seed);
         let device = artifact.device(nonce);
         let mut program = match artifact {
@@ -195,7 +217,9 @@ impl Sim {
         program.device = device;
         program.seed = self.options.seed;
         for (guest, host) in &self.options.roots {
-            program.world.add_host_tree(guest, Arc::new(HostFolder::new(host)));
+            program
+                .world
+                .add_host_tree(guest, Arc::new(HostFolder::new(host)));
         }
         Ok(program)
     }
@@ -259,6 +283,25 @@ impl Sim {
     }
 }
 
+impl Backend for Sim {
+    fn name(&self) -> BackendName {
+        BackendName::Sim
+    }
+
+    fn machine(&self) -> &str {
+        &self.options.machine.name
+    }
+
+    fn run(
+        &self,
+        artifact: &Artifact,
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure> {
+        self.run_with_arguments(artifact, &[], stdin, limits)
+    }
+}
+
 /// The driver's nonce: what an artifact's driver is and the seed decide it, so that runs repeat.
 fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
     let driver = match artifact {
@@ -266,7 +309,9 @@ fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
         // All candidates of an interpreter share the snapshot that already holds the nonce.
         Artifact::Python(python) => python.fingerprint.content_hash(),
     };
-    let hash = ContentHash::of_parts([driver.to_string().into_bytes(), seed.to_le_bytes().to_vec()]).to_string();
+    let hash =
+        ContentHash::of_parts([driver.to_string().into_bytes(), seed.to_le_bytes().to_vec()])
+            .to_string();
     let mut nonce = [0; 16];
     nonce.copy_from_slice(&hash.as_bytes()[..16]);
     nonce
@@ -294,7 +339,9 @@ fn add_files(world: &mut World, files: &[GuestFile]) -> Result<(), BackendFailur
     for file in files {
         let content = std::fs::read(&file.host).map_err(|error| BackendFailure {
             what: format!("cannot read `{}`: {error}", file.host.display()),
-            remedy: "the file was there when the toolchain was looked up: run again, or reinstall it".to_owned(),
+            remedy:
+                "the file was there when the toolchain was looked up: run again, or reinstall it"
+                    .to_owned(),
         })?;
         world.add_file(&file.guest, content.into(), true);
     }

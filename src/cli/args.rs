@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 /// Compares programs by exact instruction and cycle counts in a deterministic simulation of an x86-64 processor.
 #[derive(Debug, Parser)]
-#[command(name = "tickmark", version, help_expected = true, disable_help_subcommand = true)]
+#[command(
+    name = "tickmark",
+    version,
+    help_expected = true,
+    disable_help_subcommand = true
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -14,6 +19,10 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run one program and report its counters.
     Run(RunArgs),
+    /// Evaluate models' samples on a data set: verdicts, pass@k, normalised runtime.
+    Evaluate(EvaluateArgs),
+    /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
+    Demo(DemoArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
@@ -84,6 +93,89 @@ pub(super) struct RunArgs {
     pub(super) command: Vec<std::ffi::OsString>,
 }
 
+/// How candidates are built and run.
+#[derive(Clone, Debug, Args)]
+pub(super) struct CandidateArgs {
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    /// Where candidates run.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
+    pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
+    #[arg(long)]
+    pub(super) no_snapshot: bool,
+    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
+    #[arg(long, value_name = "LEVEL", default_value = "O2")]
+    pub(super) optimisation: String,
+    /// Link C++ candidates dynamically, as position-independent executables.
+    #[arg(long)]
+    pub(super) dynamic: bool,
+    /// Instruction set of C++ candidates, as after `-march=`.
+    #[arg(long, value_name = "ISA", default_value = "x86-64")]
+    pub(super) isa: String,
+    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) compiler: Option<PathBuf>,
+    /// Python interpreter, as a path or a name in PATH; without, python3.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) python: Option<PathBuf>,
+    /// CPU time that a native run may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) max_cpu: u64,
+    /// Memory that the compiler may use, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub(super) compile_memory: u64,
+    /// CPU time that the compiler may use, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(super) compile_cpu: u64,
+    /// Worker threads; without, one a processor. The results are the same.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) threads: Option<usize>,
+    /// Seed of everything that is random in the guest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+    /// The k of pass@k, separated by commas.
+    #[arg(long, value_name = "K,K", value_delimiter = ',', default_value = "1")]
+    pub(super) k: Vec<usize>,
+    /// Folder for the results (`results.jsonl`); an interrupted evaluation with the same folder goes on.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Print the rows as JSON lines instead of the table.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark evaluate`.
+#[derive(Debug, Args)]
+pub(super) struct EvaluateArgs {
+    /// Form of the data set: humaneval, humaneval-x or stdio.
+    #[arg(long, value_name = "FORM")]
+    pub(super) dataset: String,
+    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
+    pub(super) problems: PathBuf,
+    /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
+    /// data set's own solutions. May be repeated.
+    #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
+    pub(super) samples: Vec<String>,
+    /// Language of the candidates of stdio problems: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    #[command(flatten)]
+    pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    #[command(flatten)]
+    pub(super) candidates: CandidateArgs,
+}
+
 /// `tickmark doctor`.
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
@@ -107,7 +199,11 @@ pub(super) struct MachinesArgs {
 
 /// The folder for what is kept between runs.
 pub(super) fn cache_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
     variable("TICKMARK_CACHE")
         .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("tickmark")))
         .or_else(|| variable("HOME").map(|p| p.join(".cache/tickmark")))

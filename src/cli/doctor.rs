@@ -6,7 +6,9 @@ use std::fmt::Write;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Status {
     let facts = facts(&Toolchain::new(ToolchainOptions::default()));
-    let missing = facts.iter().any(|fact| fact.required && fact.found.is_none());
+    let missing = facts
+        .iter()
+        .any(|fact| fact.required && fact.found.is_none());
     let mut text = String::new();
     if args.json {
         let value = serde_json::to_value(&facts).expect("facts are plain data");
@@ -18,10 +20,22 @@ pub(super) fn doctor(args: &DoctorArgs) -> Status {
                 (None, true) => "MISSING ",
                 (None, false) => "missing ",
             };
-            let detail = fact.found.as_deref().or(fact.remedy.as_deref()).unwrap_or_default();
-            let _ = writeln!(text, "{mark} {:<24} {}\n{:>33} {detail}", fact.name, fact.purpose, "");
+            let detail = fact
+                .found
+                .as_deref()
+                .or(fact.remedy.as_deref())
+                .unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "{mark} {:<24} {}\n{:>33} {detail}",
+                fact.name, fact.purpose, ""
+            );
         }
     }
     print_data(&text);
-    if missing { Status::Negative } else { Status::Success }
+    if missing {
+        Status::Negative
+    } else {
+        Status::Success
+    }
 }

@@ -16,18 +16,29 @@ pub(super) struct CliError {
 
 impl CliError {
     pub(super) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: hint.into(), status: Status::Usage }
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+            status: Status::Usage,
+        }
     }
 }
 
 impl From<BackendFailure> for CliError {
     fn from(failure: BackendFailure) -> Self {
-        Self { message: failure.what, hint: failure.remedy, status: Status::Failure }
+        Self {
+            message: failure.what,
+            hint: failure.remedy,
+            status: Status::Failure,
+        }
     }
 }
 
 impl From<MachineError> for CliError {
     fn from(error: MachineError) -> Self {
-        Self::usage(error.to_string(), "`tickmark machines` lists the built-in machines")
+        Self::usage(
+            error.to_string(),
+            "`tickmark machines` lists the built-in machines",
+        )
     }
 }

@@ -9,7 +9,10 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
     let Some(name) = &args.name else {
         let mut text = String::new();
         if args.json {
-            let list: Vec<_> = catalog::ENTRIES.iter().map(|e| serde_json::json!({"name": e.name, "description": e.description()})).collect();
+            let list: Vec<_> = catalog::ENTRIES
+                .iter()
+                .map(|e| serde_json::json!({"name": e.name, "description": e.description()}))
+                .collect();
             let _ = writeln!(text, "{}", serde_json::Value::from(list));
         } else {
             for entry in catalog::ENTRIES {
@@ -19,7 +22,10 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
         print_data(&text);
         return Ok(Status::Success);
     };
-    let machine = resolve(&MachineArgs { machine: name.clone(), overrides: args.overrides.clone() })?;
+    let machine = resolve(&MachineArgs {
+        machine: name.clone(),
+        overrides: args.overrides.clone(),
+    })?;
     if args.json {
         print_data(&format!("{:#}\n", machine.effective()));
     } else {
@@ -47,7 +53,10 @@ pub(super) fn resolve(args: &MachineArgs) -> Result<Machine, CliError> {
     let mut pairs = Vec::new();
     for text in &args.overrides {
         let pair = text.split_once('=').ok_or_else(|| {
-            CliError::usage(format!("`--set {text}` has no value"), "write it as KEY=VALUE, such as `--set l2.ways=8`")
+            CliError::usage(
+                format!("`--set {text}` has no value"),
+                "write it as KEY=VALUE, such as `--set l2.ways=8`",
+            )
         })?;
         pairs.push(pair);
     }

@@ -1,14 +1,20 @@
 //! The shell: reads argv, prints, chooses the exit code. Nothing else in the package does.
 //!
 //! Data goes to standard output, everything said to a person to standard error.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the room that prints")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is the room that prints"
+)]
 mod args;
 mod doctor;
 mod error;
+mod evaluate;
 mod machines;
+mod progress;
 mod run;
 
-use args::{Command, Cli};
+use args::{Cli, Command};
 use clap::Parser;
 use error::CliError;
 use std::ffi::OsString;
@@ -45,17 +51,27 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // A closed pipe while help is printed is nobody's failure.
             let _ = error.print();
-            return if error.use_stderr() { Status::Usage.into() } else { Status::Success.into() };
+            return if error.use_stderr() {
+                Status::Usage.into()
+            } else {
+                Status::Success.into()
+            };
         }
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
+        Command::Demo(args) => evaluate::demo(args),
         Command::Doctor(args) => Ok(doctor::doctor(&args)),
         Command::Machines(args) => machines::machines(&args),
     };
     match result {
         Ok(status) => status.into(),
-        Err(CliError { message, hint, status }) => {
+        Err(CliError {
+            message,
+            hint,
+            status,
+        }) => {
             eprintln!("error: {message}");
             if !hint.is_empty() {
                 eprintln!("hint: {hint}");
@@ -69,5 +85,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn print_data(text: &str) {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
 }

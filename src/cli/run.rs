@@ -20,9 +20,14 @@ const SCHEMA_VERSION: u32 = 1;
 impl LimitArgs {
     pub(super) fn limits(&self) -> Result<Limits, CliError> {
         let bytes = |mib: u64, name: &str| {
-            mib.checked_mul(1 << 20).filter(|&b| b > 0 && b <= 1 << 45).ok_or_else(|| {
-                CliError::usage(format!("`--{name} {mib}` is out of range"), "give a number of MiB from 1 to 33554432")
-            })
+            mib.checked_mul(1 << 20)
+                .filter(|&b| b > 0 && b <= 1 << 45)
+                .ok_or_else(|| {
+                    CliError::usage(
+                        format!("`--{name} {mib}` is out of range"),
+                        "give a number of MiB from 1 to 33554432",
+                    )
+                })
         };
         Ok(Limits {
             instructions: self.max_instructions,
@@ -42,7 +47,11 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
     }
     let (program, arguments) = args.command.split_first().expect("clap demands a program");
     let (artifact, skip) = artifact_of(program, arguments)?;
-    let arguments: Vec<Vec<u8>> = arguments[skip..].iter().cloned().map(OsString::into_vec).collect();
+    let arguments: Vec<Vec<u8>> = arguments[skip..]
+        .iter()
+        .cloned()
+        .map(OsString::into_vec)
+        .collect();
     let stdin = read_stdin()?;
     let measurement = match args.backend {
         BackendChoice::Sim => Sim::new(Options {
@@ -54,7 +63,9 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
             roots,
         })
         .run_with_arguments(&artifact, &arguments, &stdin, &limits)?,
-        BackendChoice::Native => return Err(CliError::usage("the native backend is not connected", "")),
+        BackendChoice::Native => {
+            return Err(CliError::usage("the native backend is not connected", ""));
+        }
     };
     if args.json {
         let object = to_json(&measurement, &artifact, program, &machine);
@@ -88,7 +99,10 @@ fn read_stdin() -> Result<Vec<u8>, CliError> {
     let mut stdin = std::io::stdin();
     if !stdin.is_terminal() {
         stdin.read_to_end(&mut bytes).map_err(|error| {
-            CliError::usage(format!("cannot read standard input: {error}"), "give it with `< FILE` or `< /dev/null`")
+            CliError::usage(
+                format!("cannot read standard input: {error}"),
+                "give it with `< FILE` or `< /dev/null`",
+            )
         })?;
     }
     Ok(bytes)
@@ -96,9 +110,15 @@ fn read_stdin() -> Result<Vec<u8>, CliError> {
 
 /// The artifact, and how many of the arguments it has taken in.
 fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, usize), CliError> {
-    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
     if name.starts_with("python") {
-        let Some(script) = arguments.first().filter(|a| !a.to_string_lossy().starts_with('-')) else {
+        let Some(script) = arguments
+            .first()
+            .filter(|a| !a.to_string_lossy().starts_with('-'))
+        else {
             return Err(CliError::usage(
                 "`run -- python3` needs a script as its first argument",
                 "the interpreter's options are fixed, so that runs repeat: `tickmark run -- python3 SCRIPT ARGUMENTS`",
@@ -106,15 +126,23 @@ fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, 
         };
         let source = read_file(Path::new(script))?;
         let source = String::from_utf8(source).map_err(|_| {
-            CliError::usage(format!("`{}` is not UTF-8", script.to_string_lossy()), "Python sources are UTF-8 here")
+            CliError::usage(
+                format!("`{}` is not UTF-8", script.to_string_lossy()),
+                "Python sources are UTF-8 here",
+            )
         })?;
         let candidate = crate::candidate::Candidate::PythonProgram { source };
         let toolchain = Toolchain::new(ToolchainOptions {
-            python: (!name.starts_with("python3") || program.to_string_lossy().contains('/')).then(|| program.into()),
+            python: (!name.starts_with("python3") || program.to_string_lossy().contains('/'))
+                .then(|| program.into()),
             ..ToolchainOptions::default()
         });
         let artifact = crate::artifact::build(&candidate, &toolchain, &Default::default())
-            .map_err(|failure| CliError { message: failure.to_string(), hint: String::new(), status: Status::Failure })?;
+            .map_err(|failure| CliError {
+                message: failure.to_string(),
+                hint: String::new(),
+                status: Status::Failure,
+            })?;
         return Ok((artifact, 1));
     }
     let path = find_program(program)?;
@@ -142,7 +170,10 @@ fn find_program(program: &OsString) -> Result<PathBuf, CliError> {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(|error| {
-        CliError::usage(format!("cannot read `{}`: {error}", path.display()), "check the path and its permissions")
+        CliError::usage(
+            format!("cannot read `{}`: {error}", path.display()),
+            "check the path and its permissions",
+        )
     })
 }
 
@@ -186,17 +217,34 @@ pub(super) fn describe(exit: &Exit) -> String {
     };
     match exit {
         Exit::Exited { code } => format!("exited with {code}"),
-        Exit::Signaled { signal, rip, address, function } => {
-            let address = address.map(|a| format!(", accessing {a:#x}")).unwrap_or_default();
-            format!("killed by signal {signal} {}{address}", place(rip, function))
+        Exit::Signaled {
+            signal,
+            rip,
+            address,
+            function,
+        } => {
+            let address = address
+                .map(|a| format!(", accessing {a:#x}"))
+                .unwrap_or_default();
+            format!(
+                "killed by signal {signal} {}{address}",
+                place(rip, function)
+            )
         }
         Exit::StackOverflow { rip, function } => format!("stack overflow {}", place(rip, function)),
         Exit::MemoryLimit => "memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::InstructionLimit => "instruction limit reached".to_owned(),
         Exit::TimeLimit => "time limit reached".to_owned(),
-        Exit::UnsupportedInstruction { mnemonic, rip, function } => {
-            format!("unsupported instruction {mnemonic} {}", place(rip, function))
+        Exit::UnsupportedInstruction {
+            mnemonic,
+            rip,
+            function,
+        } => {
+            format!(
+                "unsupported instruction {mnemonic} {}",
+                place(rip, function)
+            )
         }
         Exit::UnsupportedSyscall { name } => format!("unsupported: {name}"),
         Exit::ForgedMarker => "the program wrote markers that are not its driver's".to_owned(),
@@ -212,7 +260,10 @@ fn to_json(
     program: &OsString,
     machine: &crate::sim::machine::Machine,
 ) -> Value {
-    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
     json!({
         "schema_version": SCHEMA_VERSION,
         "program": name,

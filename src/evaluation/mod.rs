@@ -5,6 +5,7 @@
 //! ```
 //! The same plan and runner give the same rows and the same summary, whatever the number of threads and whatever was
 //! taken over from an earlier evaluation.
+mod backend_runner;
 mod estimate;
 mod journal;
 mod observer;
@@ -14,6 +15,7 @@ mod run;
 mod schedule;
 mod summary;
 
+pub use backend_runner::BackendRunner;
 pub use journal::{Journal, JournalError};
 pub use observer::{Observer, Progress, Silent};
 pub use plan::{Model, Plan};

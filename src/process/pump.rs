@@ -355,6 +355,11 @@ impl<'a> Pump<'a> {
         }
         let most = usize::try_from(request.limits.output_bytes).unwrap_or(usize::MAX);
         let channel = request.channel.as_ref();
+        if let (Some(socket), Some(channel)) = (&socket, channel)
+            && channel.inputs.is_empty()
+        {
+            system::end_sending(socket.as_fd());
+        }
         Ok(Self {
             stdin,
             input: request.stdin,
@@ -502,6 +507,9 @@ impl<'a> Pump<'a> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // The program ended without reading all of its inputs. This is said once and before the messages that
+                // it sent, which are still there.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
                 Ok(None) | Err(_) => {
                     self.socket = None;
                     return;
@@ -533,5 +541,261 @@ impl<'a> Pump<'a> {
         self.result.stdout.from = None;
         self.result.stderr.from = None;
         self.socket = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Isolation, PrivateFolder, run, write_executable};
+    use super::*;
+    use std::path::PathBuf;
+
+    const SHELL: &str = "/bin/sh";
+
+    fn limits() -> Limits {
+        Limits {
+            wall: Duration::from_secs(20),
+            cpu: Duration::from_secs(20),
+            memory_bytes: None,
+            address_space_bytes: None,
+            file_bytes: 1 << 20,
+            stack_bytes: 8 << 20,
+            output_bytes: 1000,
+        }
+    }
+
+    /// Runs a line of shell; the shell itself may read what it needs.
+    fn shell(line: &str, stdin: &[u8], limits: Limits) -> Finished {
+        let folder = PrivateFolder::new().unwrap();
+        run(Request {
+            program: PathBuf::from(SHELL),
+            name: None,
+            arguments: vec!["-c".into(), line.into()],
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            folder: folder.path().to_owned(),
+            stdin,
+            limits,
+            isolation: Isolation {
+                readable: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"]
+                    .map(PathBuf::from)
+                    .to_vec(),
+                writable: vec![folder.path().to_owned()],
+                ..Isolation::default()
+            },
+            channel: None,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn streams_are_separate_exact_and_captured() {
+        let finished = shell("cat; echo problem >&2; exit 7", b"a\0b\xff", limits());
+        assert_eq!(finished.ending, Ending::Exited { code: 7 });
+        assert_eq!(
+            (finished.stdout.as_slice(), finished.stderr.as_slice()),
+            (&b"a\0b\xff"[..], &b"problem\n"[..])
+        );
+        assert!(finished.cpu_time_ns > 0 && finished.wall_time_ns >= finished.cpu_time_ns / 2);
+        assert_eq!(finished.not_applied, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn output_up_to_the_limit_is_kept_and_one_byte_more_is_too_much() {
+        let exact = shell("printf %01000d 0", b"", limits());
+        assert_eq!(
+            (exact.ending, exact.stdout.len()),
+            (Ending::Exited { code: 0 }, 1000)
+        );
+        let more = shell("printf %01001d 0", b"", limits());
+        assert_eq!(
+            (more.ending, more.stdout.len()),
+            (Ending::OutputLimit, 1000)
+        );
+        assert_eq!(
+            shell("printf %01001d 0 >&2", b"", limits()).ending,
+            Ending::OutputLimit
+        );
+    }
+
+    #[test]
+    fn input_that_is_not_read_is_no_failure() {
+        let finished = shell("exit 0", &vec![b'x'; 1 << 20], limits());
+        assert_eq!(finished.ending, Ending::Exited { code: 0 });
+    }
+
+    #[test]
+    fn a_program_that_waits_ends_at_the_wall_clock_with_all_its_children() {
+        let limits = Limits {
+            wall: Duration::from_millis(300),
+            ..limits()
+        };
+        let started = Instant::now();
+        let finished = shell("echo $$; sleep 100 & sleep 100", b"", limits);
+        assert_eq!(finished.ending, Ending::WallLimit);
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            started.elapsed()
+        );
+        let group: i32 = String::from_utf8_lossy(&finished.stdout)
+            .trim()
+            .parse()
+            .unwrap();
+        assert_group_is_gone(group);
+    }
+
+    #[test]
+    fn children_left_behind_are_killed_and_do_not_delay_the_end() {
+        let finished = shell("sleep 100 & echo $$", b"", limits());
+        assert_eq!(finished.ending, Ending::Exited { code: 0 });
+        assert!(finished.wall_time_ns < 15_000_000_000);
+        assert_group_is_gone(
+            String::from_utf8_lossy(&finished.stdout)
+                .trim()
+                .parse()
+                .unwrap(),
+        );
+    }
+
+    fn assert_group_is_gone(group: i32) {
+        // A killed process needs a moment to go.
+        let gone = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            !std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+                let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+                // Behind the name: state, parent, group.
+                let fields: Vec<_> = stat
+                    .rsplit(')')
+                    .next()
+                    .unwrap_or("")
+                    .split_whitespace()
+                    .collect();
+                fields.first() != Some(&"Z") && fields.get(2) == Some(&group.to_string().as_str())
+            })
+        });
+        assert!(gone);
+    }
+
+    #[test]
+    fn cpu_time_and_file_size_are_limited() {
+        let finished = shell(
+            "while :; do :; done",
+            b"",
+            Limits {
+                cpu: Duration::from_secs(1),
+                ..limits()
+            },
+        );
+        assert_eq!(finished.ending, Ending::CpuLimit);
+        assert!(finished.cpu_time_ns >= 900_000_000, "{finished:?}");
+        let finished = shell("exec cat > big", &vec![b'x'; 2 << 20], limits());
+        assert!(
+            matches!(finished.ending, Ending::Signaled { signal, .. } if i32::from(signal) == libc::SIGXFSZ),
+            "{finished:?}"
+        );
+    }
+
+    #[test]
+    fn files_outside_are_neither_read_nor_written() {
+        let outside = PrivateFolder::new().unwrap();
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "secret").unwrap();
+        let line = format!(
+            "cat {0}; echo x > {0}; rm -f {0}; echo y > mine && cat mine",
+            secret.display()
+        );
+        let finished = shell(&line, b"", limits());
+        assert_eq!(finished.stdout, b"y\n", "{finished:?}");
+        assert_eq!(std::fs::read(&secret).unwrap(), b"secret");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_our_failure() {
+        let folder = PrivateFolder::new().unwrap();
+        let error = run(Request {
+            program: folder.path().join("nothing"),
+            name: None,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            folder: folder.path().to_owned(),
+            stdin: b"",
+            limits: limits(),
+            isolation: Isolation {
+                trusted: true,
+                ..Isolation::default()
+            },
+            channel: None,
+        })
+        .unwrap_err();
+        assert!(error.to_string().starts_with("cannot start `"), "{error}");
+    }
+
+    #[test]
+    fn messages_keep_their_borders_and_inputs_their_order() {
+        // No shell can read messages one by one: `cat` reads each with one call and writes it with one.
+        let folder = PrivateFolder::new().unwrap();
+        let inputs = vec![
+            Arc::from(&b"first"[..]),
+            Arc::from(vec![b'x'; Channel::LONGEST]),
+            Arc::from(&b"last"[..]),
+        ];
+        let finished = run(Request {
+            program: PathBuf::from(SHELL),
+            name: None,
+            arguments: vec!["-c".into(), "exec cat <&9 >&9".into()],
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            folder: folder.path().to_owned(),
+            stdin: b"",
+            limits: limits(),
+            isolation: Isolation {
+                trusted: true,
+                ..Isolation::default()
+            },
+            channel: Some(Channel {
+                descriptor: 9,
+                inputs: inputs.clone(),
+                most_messages: 10,
+            }),
+        })
+        .unwrap();
+        assert_eq!(finished.ending, Ending::Exited { code: 0 });
+        assert!(
+            finished
+                .messages
+                .iter()
+                .map(Vec::as_slice)
+                .eq(inputs.iter().map(|input| &input[..]))
+        );
+    }
+
+    #[test]
+    fn executables_can_be_started_at_once_while_other_threads_start_theirs() {
+        let bytes = std::fs::read("/bin/true").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        let folder = PrivateFolder::new().unwrap();
+                        let program = folder.path().join("program");
+                        write_executable(&program, &bytes).unwrap();
+                        let finished = run(Request {
+                            program,
+                            name: None,
+                            arguments: Vec::new(),
+                            environment: Vec::new(),
+                            folder: folder.path().to_owned(),
+                            stdin: b"",
+                            limits: limits(),
+                            isolation: Isolation {
+                                trusted: true,
+                                ..Isolation::default()
+                            },
+                            channel: None,
+                        });
+                        assert_eq!(finished.unwrap().ending, Ending::Exited { code: 0 });
+                    }
+                });
+            }
+        });
     }
 }

@@ -966,6 +966,16 @@ impl Memory {
             .and_then(|s| s.page.as_ref())
     }
 
+    /// Whether code that was decoded from `page` is valid for the page at this number: it is that very page and may be
+    /// executed. If so, it is guarded as [`Memory::code_page`] does.
+    pub fn adopt_code_page(&mut self, number: u64, page: &Arc<Page>) -> bool {
+        let same = self.slot(number).is_some_and(|slot| {
+            slot.protection.contains(Protection::EXECUTE)
+                && slot.page.as_ref().is_some_and(|now| Arc::ptr_eq(now, page))
+        });
+        same && self.code_page(number).is_ok()
+    }
+
     /// Whether a page with decoded code has changed since the last call of [`Memory::take_stale_code`].
     #[inline(always)]
     pub fn has_stale_code(&self) -> bool {

@@ -1,5 +1,8 @@
 //! One guest on one machine: the loop that joins instructions, kernel and time, and its snapshots.
-use super::guest::{Guest, LoadError, kernel::{Control, Kernel, MarkKind, Now}};
+use super::guest::{
+    Guest, LoadError,
+    kernel::{Control, Kernel, MarkKind, Now},
+};
 use super::isa::op::Context;
 use super::isa::run::{Engine, Stop};
 use super::isa::state::Cpu;
@@ -54,8 +57,18 @@ impl<T: Timing> Simulation<T> {
     ///
     /// # Errors
     /// Why the program cannot be loaded.
-    pub fn new(guest: Result<Guest, LoadError>, timing: T, engine: Engine<T>, limits: Limits) -> Result<Self, LoadError> {
-        let Guest { cpu, mem, kernel } = guest?;
+    pub fn new(
+        guest: Result<Guest, LoadError>,
+        timing: T,
+        mut engine: Engine<T>,
+        limits: Limits,
+    ) -> Result<Self, LoadError> {
+        let Guest {
+            cpu,
+            mut mem,
+            kernel,
+        } = guest?;
+        engine.revalidate(&mut mem);
         Ok(Self {
             cx: Context::new(cpu, mem),
             kernel,
@@ -69,8 +82,8 @@ impl<T: Timing> Simulation<T> {
 
     /// Goes on from a snapshot, with a block cache that may be warm.
     pub fn resume(snapshot: &Snapshot<T>, mut engine: Engine<T>) -> Self {
-        let mem = snapshot.mem.fork_frozen();
-        engine.revalidate(&mem);
+        let mut mem = snapshot.mem.fork_frozen();
+        engine.revalidate(&mut mem);
         let mut cx = Context::new(snapshot.cpu.clone(), mem);
         cx.clock_read = snapshot.clock_read;
         Self {
@@ -129,7 +142,9 @@ impl<T: Timing> Simulation<T> {
             match self.engine.run(&mut self.cx, &mut self.timing, deadline) {
                 Stop::Syscall => self.unanswered = true,
                 Stop::Attention => self.sample_memory(),
-                Stop::Deadline if self.engine.retired >= self.limits.instructions => return Exit::InstructionLimit,
+                Stop::Deadline if self.engine.retired >= self.limits.instructions => {
+                    return Exit::InstructionLimit;
+                }
                 Stop::Deadline => {
                     if expired() {
                         return Exit::WallClock;
@@ -172,7 +187,11 @@ impl<T: Timing> Simulation<T> {
         };
         self.tally.regions.push(Region {
             instructions: self.engine.retired - instructions,
-            cycles: self.timing.cycles().zip(cycles).map(|(now, then)| now - then),
+            cycles: self
+                .timing
+                .cycles()
+                .zip(cycles)
+                .map(|(now, then)| now - then),
         });
         None
     }
@@ -185,9 +204,14 @@ impl<T: Timing> Simulation<T> {
                 |i| format!("{:?}", i.mnemonic()).to_lowercase(),
             );
             let function = self.kernel.symbolize(&self.cx.mem, rip);
-            return Exit::UnsupportedInstruction { mnemonic, rip, function };
+            return Exit::UnsupportedInstruction {
+                mnemonic,
+                rip,
+                function,
+            };
         }
-        self.kernel.fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+        self.kernel
+            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
     }
 
     fn time(&self) -> u64 {
@@ -197,7 +221,10 @@ impl<T: Timing> Simulation<T> {
     fn now(&self) -> Now {
         let time = self.time();
         let nanoseconds = u128::from(time) * 1_000_000_000 / u128::from(self.timing.frequency_hz());
-        Now { cycles_or_instructions: time, nanoseconds: nanoseconds as u64 }
+        Now {
+            cycles_or_instructions: time,
+            nanoseconds: nanoseconds as u64,
+        }
     }
 
     fn sample_memory(&mut self) {
@@ -215,8 +242,9 @@ impl<T: Timing> Simulation<T> {
             instructions: self.tally.retired,
             micro_ops: self.timing.micro_ops(),
             cycles,
-            simulated_time_ps: cycles
-                .map(|c| (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64),
+            simulated_time_ps: cycles.map(|c| {
+                (u128::from(c) * 1_000_000_000_000 / u128::from(self.timing.frequency_hz())) as u64
+            }),
             system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
             memory_byte_cycles: self.tally.memory_byte_cycles,

@@ -145,6 +145,7 @@ fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict
             what: format!("cannot load the program: {reason}"),
             remedy: "run `tickmark doctor`, which checks compiler and interpreter".into(),
         },
+        Exit::TimeLimit => Verdict::TimeLimit { case },
         Exit::WallClock if native => Verdict::TimeLimit { case },
         Exit::WallClock => Verdict::BackendFailure {
             what: "the wall-clock guard of the host ended the run".into(),

@@ -573,7 +573,10 @@ fn shift_register<T: Int, const KIND: u8>(cx: &mut Context, op: &Op, count: u32)
         let (result, carry) = match KIND {
             SHL => (a << count, a >> (bits - count) & 1),
             SHR => (a >> count, a >> (count - 1) & 1),
-            _ => ((extended >> count) as u64, (extended >> (count - 1)) as u64 & 1),
+            _ => (
+                (extended >> count) as u64,
+                (extended >> (count - 1)) as u64 & 1,
+            ),
         };
         let result = T::from_u64(result);
         let overflow = match KIND {
@@ -582,7 +585,12 @@ fn shift_register<T: Int, const KIND: u8>(cx: &mut Context, op: &Op, count: u32)
             _ => 0,
         };
         T::put(&mut cx.cpu.gpr[op.dst], result);
-        cx.cpu.flags.set(Rule::Partial, T::WIDTH, result.to_u64(), carry | overflow << 11);
+        cx.cpu.flags.set(
+            Rule::Partial,
+            T::WIDTH,
+            result.to_u64(),
+            carry | overflow << 11,
+        );
         return;
     }
     let old = if KIND >= ROL {

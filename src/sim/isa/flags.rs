@@ -129,7 +129,9 @@ impl Flags {
     pub fn zero(&self) -> bool {
         match self.rule {
             Rule::Explicit => self.operand & ZF != 0,
-            Rule::Add | Rule::Sub | Rule::Logic | Rule::Partial | Rule::Inc | Rule::Dec => self.result == 0,
+            Rule::Add | Rule::Sub | Rule::Logic | Rule::Partial | Rule::Inc | Rule::Dec => {
+                self.result == 0
+            }
         }
     }
     /// The sign flag.

@@ -86,18 +86,19 @@ impl<T: Timing> Engine<T> {
     }
 
     /// Makes the cache fit another address space: blocks of pages that are not the very pages they were decoded from
-    /// are dropped, the others are kept. For resuming from a snapshot with a warm cache.
-    pub fn revalidate(&mut self, mem: &Memory) {
+    /// are dropped, the others are kept. Every simulation that is handed a warm cache begins with this.
+    pub fn revalidate(&mut self, mem: &mut Memory) {
         let stale: Vec<u64> = self
             .pages
             .iter()
-            .filter(|(number, page)| {
-                !mem.peek_code_page(**number)
-                    .is_some_and(|now| Arc::ptr_eq(now, page))
-            })
+            .filter(|(number, page)| !mem.adopt_code_page(**number, page))
             .map(|(&number, _)| number)
             .collect();
-        self.kill_pages(&stale);
+        if stale.len() == self.pages.len() {
+            self.clear();
+        } else {
+            self.kill_pages(&stale);
+        }
     }
 
     fn clear(&mut self) {

@@ -15,7 +15,9 @@ pub struct Entry {
 impl Entry {
     /// What the machine is for, in one line.
     pub fn description(&self) -> String {
-        machine(self.name).map(|m| m.description).unwrap_or_default()
+        machine(self.name)
+            .map(|m| m.description)
+            .unwrap_or_default()
     }
 }
 

@@ -86,16 +86,17 @@ struct Entered {
     line: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a block ends. Those up to [`Ending::Jump`] leave nothing to predict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     Straight,
-    Conditional,
+    Repeat,
     Jump,
+    Conditional,
     Indirect,
     Call,
     IndirectCall,
     Return,
-    Repeat,
 }
 
 /// A decoded block as this machine sees it.
@@ -106,6 +107,8 @@ pub struct Block {
     lines: Box<[Entered]>,
     each: Tally,
     ending: Ending,
+    /// The encoding of the last instruction fixes its number of accesses too.
+    fixed: bool,
     /// Of the last instruction.
     last: u64,
     /// Address behind the block.
@@ -241,19 +244,21 @@ impl Simple {
     /// The branch at the end of a block that retired as a whole.
     #[inline(always)]
     fn branch(&mut self, block: &Block, next: u64) {
-        let right = match block.ending {
-            Ending::Straight | Ending::Repeat | Ending::Jump => return,
-            Ending::Conditional => self.predictor.conditional(block.last, next != block.end),
-            Ending::Indirect => self.predictor.indirect(block.last, next),
-            Ending::Return => self.predictor.ret(next),
-            Ending::Call => {
+        // An if-chain, most frequent first: a `match` becomes an indirect jump, which the host mispredicts.
+        let right = if block.ending == Ending::Conditional {
+            self.predictor.conditional(block.last, next != block.end)
+        } else if block.ending <= Ending::Jump {
+            return;
+        } else if block.ending == Ending::Call {
+            self.predictor.call(block.end);
+            return;
+        } else if block.ending == Ending::Return {
+            self.predictor.ret(next)
+        } else {
+            if block.ending == Ending::IndirectCall {
                 self.predictor.call(block.end);
-                return;
             }
-            Ending::IndirectCall => {
-                self.predictor.call(block.end);
-                self.predictor.indirect(block.last, next)
-            }
+            self.predictor.indirect(block.last, next)
         };
         if !right {
             self.mispredictions += 1;
@@ -294,6 +299,7 @@ impl Timing for Simple {
         let mut before = Vec::with_capacity(instructions.len() + 1);
         let mut lines = Vec::new();
         let (mut cycles, mut accesses) = (0u32, 0u32);
+        let mut all_fixed = true;
         let mut current = address >> self.line_shift;
         let mut micro_ops = tally.micro_ops.iter().peekable();
         for (i, instruction) in instructions.iter().enumerate() {
@@ -323,6 +329,7 @@ impl Timing for Simple {
                 "an instruction with a variable number of accesses ends its block: {instruction}"
             );
             accesses += u32::from(fixed.unwrap_or(0));
+            all_fixed &= fixed.is_some();
         }
         let end = instructions.last().map_or(address, Instruction::next_ip);
         before.push(Before {
@@ -337,6 +344,7 @@ impl Timing for Simple {
             lines: lines.into(),
             each: tally.each,
             ending: instructions.last().map_or(Ending::Straight, ending),
+            fixed: all_fixed,
             last: instructions.last().map_or(address, Instruction::ip),
             end,
         }
@@ -347,7 +355,7 @@ impl Timing for Simple {
         let Retired {
             first,
             count,
-            accesses,
+            mut accesses,
             repeats,
             next,
         } = retired;
@@ -359,6 +367,17 @@ impl Timing for Simple {
         let (from, to) = (&block.before[first], &block.before[end]);
         self.totals.add_between(&from.tally, &to.tally);
         self.cycles += u64::from(to.cycles - from.cycles);
+        if block.fixed || !whole && repeats == 0 {
+            // An instruction that faulted behind this run may have left accesses: they did not retire.
+            let expected = (to.accesses - from.accesses) as usize;
+            debug_assert!(
+                accesses.len() == expected || !whole && accesses.len() > expected,
+                "{} accesses instead of {expected} in the block at {:#x}",
+                accesses.len(),
+                block.address
+            );
+            accesses = &accesses[..expected.min(accesses.len())];
+        }
         let start = block.address.wrapping_add(u64::from(from.bytes));
         let mut goes_on = false;
         if block.ending == Ending::Repeat {

@@ -149,6 +149,20 @@ fn code_is_fetched_once_for_each_entry_to_a_line() {
 }
 
 #[test]
+fn accesses_of_an_instruction_that_faulted_do_not_count() {
+    let (mut core, block) = warm(&[LOAD, STORE].concat());
+    // The store faults behind the load, after its address was recorded.
+    core.retire(
+        &block,
+        retired(0, 1, &[load(0x2000), store(0x5000)], 0, CODE + 3),
+    );
+    assert_eq!(
+        (core.cycles(), counter(&core, "l1d.accesses")),
+        (Some(101), 1)
+    );
+}
+
+#[test]
 fn an_instruction_is_fetched_before_its_data_and_after_the_data_of_those_before() {
     let mut core = tiny();
     // A load at 0x1000 and, on the next line, another: L2 sees code, data, code, data. All four lines are of set 1 of L2

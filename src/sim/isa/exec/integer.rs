@@ -1,7 +1,7 @@
 //! Integer instructions: moves, arithmetic, logic, shifts, bits, stack and control.
 use super::{
-    Answer, address, gpr_number, load_integer, read_integer, sign_extend, store_integer, string,
-    truncate, write_integer, write_register,
+    Answer, address, gpr_number, has_narrow_address, load_integer, read_integer, segment_base,
+    sign_extend, store_integer, string, truncate, write_integer, write_register,
 };
 use crate::sim::isa::flags::{AF, CF, DF, OF, PF, Rule, SF, STATUS, ZF, pzs};
 use crate::sim::isa::op::{Context, Flow};
@@ -176,7 +176,8 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
             cx.cpu.flags.merge_status(SF | ZF | AF | PF | CF, ah);
             done(Ok(()))
         }
-        M::Nop | M::Endbr64 | M::Endbr32 | M::Reservednop => done(Ok(())),
+        // Without shadow stacks, reading their pointer does nothing: libgcc's unwinder relies on it.
+        M::Nop | M::Endbr64 | M::Endbr32 | M::Reservednop | M::Rdsspd | M::Rdsspq => done(Ok(())),
         M::Xlatb => {
             let base = super::segment_base(cx, insn.segment_prefix());
             let mut offset = cx.cpu.gpr[RBX].wrapping_add(cx.cpu.gpr[RAX] & 0xff);
@@ -799,7 +800,15 @@ fn bit_test(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
         let base = address(cx, insn);
         if insn.op1_kind() == OpKind::Register {
             let element = sign_extend(index, size) as i64 >> bits.trailing_zeros();
-            base.wrapping_add((element as u64).wrapping_mul(size))
+            let distance = (element as u64).wrapping_mul(size);
+            if has_narrow_address(insn) {
+                // The sum wraps at 32 bits as any address does; the segment base is added behind that.
+                let segment = segment_base(cx, insn.segment_prefix());
+                let offset = base.wrapping_sub(segment).wrapping_add(distance);
+                segment.wrapping_add(truncate(offset, 4))
+            } else {
+                base.wrapping_add(distance)
+            }
         } else {
             base
         }
@@ -899,8 +908,11 @@ fn enter(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
         at = at.wrapping_sub(size);
         store_integer(cx, at, size, frame)?;
     }
+    // The processor tests that the end of the frame could be written, after the stores and though it writes nothing there.
+    let end = at.wrapping_sub(locals);
+    cx.mem.probe_write(end, size)?;
     write_sized(cx, RBP, size, frame);
-    cx.cpu.gpr[RSP] = at.wrapping_sub(locals);
+    cx.cpu.gpr[RSP] = end;
     Ok(())
 }
 

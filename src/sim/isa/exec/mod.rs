@@ -77,16 +77,19 @@ pub fn address(cx: &Context, insn: &Instruction) -> u64 {
     let mut offset = part(insn.memory_base())
         .wrapping_add(part(insn.memory_index()).wrapping_mul(scale))
         .wrapping_add(insn.memory_displacement64());
-    if insn.memory_base().is_gpr32()
-        || insn.memory_index().is_gpr32()
-        || insn.memory_base() == Register::EIP
-        || insn.memory_displ_size() == 4
-            && insn.memory_base() == Register::None
-            && insn.memory_index() == Register::None
-    {
+    if has_narrow_address(insn) {
         offset &= 0xffff_ffff;
     }
     offset.wrapping_add(segment_base(cx, insn.segment_prefix()))
+}
+
+/// Whether the memory operand has a 32-bit address (prefix 0x67).
+pub fn has_narrow_address(insn: &Instruction) -> bool {
+    let (base, index) = (insn.memory_base(), insn.memory_index());
+    base.is_gpr32()
+        || index.is_gpr32()
+        || base == Register::EIP
+        || insn.memory_displ_size() == 4 && base == Register::None && index == Register::None
 }
 
 /// The base that a segment prefix adds: only FS and GS have one in 64-bit mode.

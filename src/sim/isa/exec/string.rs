@@ -65,8 +65,7 @@ fn run(cx: &mut Context, insn: &Instruction, kind: Kind, size: u64) -> Result<Fl
     let repeated = insn.has_rep_prefix() || insn.has_repne_prefix();
     let mut iterations = 0;
     if repeated && cx.cpu.gpr[RCX] & wrap == 0 {
-        // The count register is written (zero-extended with 0x67) even when nothing is done.
-        cx.cpu.gpr[RCX] &= wrap;
+        // Nothing is done, so nothing is written: with 0x67 the upper half of RCX stays too.
         return Ok(Flow::Next);
     }
     loop {

@@ -96,6 +96,16 @@ fn write(cx: &mut Context, at: u64, format: Format, bits: F80) -> Result<(), Fau
     }
 }
 
+/// Bytes of a format in memory.
+fn size(format: Format) -> u64 {
+    match format {
+        Format::I16 { .. } => 2,
+        Format::F32 | Format::I32 { .. } => 4,
+        Format::F64 | Format::I64 { .. } => 8,
+        Format::F80 | Format::Decimal => 10,
+    }
+}
+
 /// FST, FIST, FISTTP, FBSTP and their popping forms. An unmasked exception, save PE, keeps memory and stack as they
 /// are.
 pub(super) fn store(cx: &mut Context, at: u64, format: Format, pop: bool) -> Result<(), Fault> {
@@ -112,6 +122,9 @@ pub(super) fn store(cx: &mut Context, at: u64, format: Format, pop: bool) -> Res
     let keep = u16::from(env.unmasked()) & (IE | OE | UE) == 0;
     if keep {
         write(cx, at, format, bits)?;
+    } else {
+        // A page that could not be written faults first, though nothing would be stored.
+        cx.mem.probe_write(at, size(format))?;
     }
     let x = &mut cx.cpu.x87;
     if empty {

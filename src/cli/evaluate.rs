@@ -1,0 +1,297 @@
+//! `tickmark evaluate` and `tickmark demo`.
+use super::args::{BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, cache_folder};
+use super::error::CliError;
+use super::progress::Told;
+use super::{Status, machines, print_data};
+use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
+use crate::backend::Backend;
+use crate::backend::native::Native;
+use crate::backend::sim::{Options, Sim};
+use crate::candidate::{Answer, import};
+use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
+use crate::evaluation::{
+    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, evaluate_onto,
+};
+use crate::report;
+use crate::verdict::Comparison;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+impl From<Defect> for CliError {
+    fn from(defect: Defect) -> Self {
+        Self::usage(defect.to_string(), String::new())
+    }
+}
+
+pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
+    let form: DatasetForm = args
+        .dataset
+        .parse()
+        .map_err(|e: String| CliError::usage(e, ""))?;
+    let language = match args.language.as_str() {
+        "cpp" => Language::Cpp,
+        "python" => Language::Python,
+        other => {
+            return Err(CliError::usage(
+                format!("unknown language `{other}`"),
+                "it is one of `cpp` and `python`",
+            ));
+        }
+    };
+    let loaded = dataset::load(form, &args.problems, language)?;
+    tell_defects(&loaded.skipped);
+    let mut models = Vec::new();
+    for text in &args.samples {
+        models.push(model(text, &loaded.problems)?);
+    }
+    for (index, model) in models.iter().enumerate() {
+        if models[..index].iter().any(|other| other.name == model.name) {
+            return Err(CliError::usage(
+                format!("two models are called `{}`", model.name),
+                "give each `--samples` a NAME of its own",
+            ));
+        }
+    }
+    let result = run(
+        loaded,
+        models,
+        &args.candidates,
+        args.candidates.out.as_deref(),
+    )?;
+    Ok(show(&[(form.name(), result)], &args.candidates))
+}
+
+/// The model of one `--samples`.
+fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+    let Some((name, file)) = text.split_once('=') else {
+        if text == "canonical" {
+            return canonical(problems);
+        }
+        return Err(CliError::usage(
+            format!("`--samples {text}` names no file"),
+            "write it as NAME=FILE, or `canonical` for the data set's own solutions",
+        ));
+    };
+    if name.is_empty() {
+        return Err(CliError::usage(
+            format!("`--samples {text}` names no model"),
+            "write it as NAME=FILE",
+        ));
+    }
+    let imported = import(Path::new(file), problems)?;
+    tell_defects(&imported.refused);
+    if !imported.unknown_tasks.is_empty() {
+        let samples: usize = imported.unknown_tasks.values().sum();
+        let first: Vec<_> = imported
+            .unknown_tasks
+            .keys()
+            .take(3)
+            .map(String::as_str)
+            .collect();
+        eprintln!(
+            "warning: {file}: {samples} samples are of tasks that the data set does not have ({}{}): they are left out",
+            first.join(", "),
+            if imported.unknown_tasks.len() > 3 {
+                ", ..."
+            } else {
+                ""
+            }
+        );
+    }
+    Ok(Model {
+        name: name.to_owned(),
+        answers: imported.answers,
+    })
+}
+
+fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
+    let answers: BTreeMap<_, _> = problems
+        .iter()
+        .filter_map(|problem| {
+            let solution = problem.canonical.clone()?;
+            Some((problem.id.clone(), vec![Answer::Completion(solution)]))
+        })
+        .collect();
+    if answers.is_empty() {
+        return Err(CliError::usage(
+            "the data set has no solutions of its own",
+            "give samples as NAME=FILE",
+        ));
+    }
+    Ok(Model {
+        name: "canonical".to_owned(),
+        answers,
+    })
+}
+
+fn tell_defects(defects: &[Defect]) {
+    const SHOWN: usize = 20;
+    for defect in defects.iter().take(SHOWN) {
+        eprintln!("warning: {defect}");
+    }
+    if defects.len() > SHOWN {
+        eprintln!("warning: and {} more of the kind", defects.len() - SHOWN);
+    }
+}
+
+fn run(
+    loaded: Loaded,
+    models: Vec<Model>,
+    args: &CandidateArgs,
+    out: Option<&Path>,
+) -> Result<EvaluationResult, CliError> {
+    let machine = machines::resolve(&args.machine)?;
+    let usage = |error: String| CliError::usage(error, String::new());
+    let mut options = BuildOptions {
+        optimisation: args.optimisation.parse().map_err(usage)?,
+        linking: if args.dynamic {
+            Linking::DynamicPie
+        } else {
+            Linking::Static
+        },
+        isa: args.isa.parse().map_err(usage)?,
+        ..BuildOptions::default()
+    };
+    options.limits.memory_bytes = args.compile_memory << 20;
+    options.limits.cpu = Duration::from_secs(args.compile_cpu);
+    let toolchain = Toolchain::new(ToolchainOptions {
+        compiler: args.compiler.clone(),
+        python: args.python.clone(),
+    });
+    let limits = args.limits.limits()?;
+    let language = loaded
+        .problems
+        .first()
+        .map_or(Language::Cpp, |problem| problem.language);
+    let mut provenance = Map::new();
+    provenance.insert("tickmark".to_owned(), env!("CARGO_PKG_VERSION").into());
+    provenance.insert(
+        "toolchain".to_owned(),
+        toolchain.identity(language, &options)?.to_string().into(),
+    );
+    provenance.insert("build_options".to_owned(), format!("{options:?}").into());
+    provenance.insert("limits".to_owned(), json!(limits));
+    let mut plan = Plan {
+        problems: loaded.problems,
+        skipped: loaded.skipped,
+        models,
+        ks: args.k.clone(),
+        threads: args.threads,
+        provenance,
+    };
+    let comparison = Comparison::default();
+    match args.backend {
+        BackendChoice::Sim => {
+            let sim = Sim::new(Options {
+                snapshots: !args.no_snapshot,
+                seed: args.seed,
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                cache: cache_folder(),
+                roots: Vec::new(),
+                machine: machine.clone(),
+            });
+            let settings = format!("{} {}", machine.hash(), args.seed);
+            plan.provenance
+                .insert("machine".to_owned(), machine.effective());
+            plan.provenance.insert("seed".to_owned(), args.seed.into());
+            let runner = BackendRunner::new(
+                &sim, &toolchain, &options, language, limits, comparison, &settings,
+            )?;
+            carry_out(&plan, &runner, &sim, out)
+        }
+        BackendChoice::Native => {
+            let native = Native::new(Duration::from_secs(args.max_cpu));
+            let settings = format!("cpu {}", args.max_cpu);
+            let runner = BackendRunner::new(
+                &native, &toolchain, &options, language, limits, comparison, &settings,
+            )?;
+            let result = carry_out(&plan, &runner, &native, out);
+            let missing = native.not_applied();
+            if !missing.is_empty() {
+                eprintln!("warning: this system did not grant: {}", missing.join(", "));
+            }
+            result
+        }
+    }
+}
+
+fn carry_out<B: Backend>(
+    plan: &Plan,
+    runner: &BackendRunner<'_, B>,
+    backend: &B,
+    out: Option<&Path>,
+) -> Result<EvaluationResult, CliError> {
+    let mut plan = plan.clone();
+    plan.provenance
+        .insert("backend".to_owned(), json!(backend.name()));
+    let told = Told::new();
+    let observer: &dyn Observer = &told;
+    let Some(folder) = out else {
+        return Ok(evaluate_onto(&plan, BTreeMap::new(), runner, observer));
+    };
+    let failed = |error: crate::evaluation::JournalError| CliError {
+        message: error.to_string(),
+        hint: "choose a folder that can be written with `--out`".to_owned(),
+        status: Status::Failure,
+    };
+    let (journal, earlier) = Journal::open(folder).map_err(failed)?;
+    for note in journal.notes() {
+        eprintln!("note: {note}");
+    }
+    if !earlier.is_empty() {
+        eprintln!(
+            "note: {} results are there from an earlier evaluation",
+            earlier.len()
+        );
+    }
+    let result = evaluate_onto(&plan, earlier, runner, &journal.observer(observer));
+    let path = journal.finish(&result).map_err(failed)?;
+    eprintln!("results are in {}", path.display());
+    Ok(result)
+}
+
+fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Status {
+    let mut failures = 0;
+    for (name, result) in results {
+        if args.json {
+            print_data(&result.to_json_lines());
+        } else {
+            let table = result.summary.to_table();
+            if results.len() > 1 {
+                print_data(&format!("{name}\n"));
+            }
+            print_data(&if args.markdown {
+                report::to_markdown(&table)
+            } else {
+                report::to_text(&table)
+            });
+        }
+        failures += result.failures_of_ours();
+        for row in result
+            .rows
+            .iter()
+            .filter(|row| row.verdict.is_failure_of_ours())
+            .take(10)
+        {
+            let verdict = serde_json::to_value(&row.verdict).unwrap_or(Value::Null);
+            eprintln!(
+                "failure: {} {} sample {}: {verdict}",
+                row.problem, row.model, row.sample
+            );
+        }
+    }
+    if failures > 0 {
+        eprintln!(
+            "warning: {failures} samples have no result because of failures that are not theirs"
+        );
+        return Status::Failure;
+    }
+    Status::Success
+}
+
+pub(super) fn demo(args: DemoArgs) -> Result<Status, CliError> {
+    let _ = args;
+    Err(CliError::usage("the examples are not there", ""))
+}
