@@ -15,6 +15,8 @@ use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
 use crate::sim::uarch::atomic::Atomic;
+use crate::sim::uarch::blocking::Blocking;
+use crate::sim::uarch::ooo::OutOfOrder;
 use crate::sim::uarch::simple::Simple;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +53,8 @@ pub struct Sim {
 enum Kind {
     Atomic(Pool<Atomic>),
     Simple(Pool<Simple>),
+    Blocking(Pool<Blocking>),
+    OutOfOrder(Box<Pool<OutOfOrder>>),
 }
 
 /// What is shared between runs: the fresh core, warm block caches, the interpreter's snapshot.
@@ -91,6 +95,8 @@ impl Sim {
         let kind = match &options.machine.core {
             Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
             Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
+            Core::Blocking(core) => Kind::Blocking(Pool::new(Blocking::new(core))),
+            Core::OutOfOrder(core) => Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core)))),
         };
         Self {
             options,
@@ -125,6 +131,8 @@ impl Sim {
         let outcome = match &self.kind {
             Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
             Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Blocking(pool) => self.simulate(pool, &program, points, limits),
+            Kind::OutOfOrder(pool) => self.simulate(pool, &program, points, limits),
         };
         Ok(self.measurement(outcome))
     }
@@ -157,7 +165,8 @@ impl Sim {
         limits: &Limits,
         expired: &dyn Fn() -> bool,
     ) -> Result<Simulation<T>, Box<Outcome>> {
-        let profile = Profile::x86_64_v2();
+        let profile = Profile::named(self.options.machine.guest.profile.name())
+            .expect("a machine's profile is one that the guest knows");
         let fresh = |program: &Program| {
             let guest = guest::load(program, limits, &profile);
             Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)

@@ -32,7 +32,16 @@ macro_rules! embedded {
 }
 
 /// Every built-in machine.
-pub const ENTRIES: &[Entry] = embedded!["atomic", "simple", "test-tiny"];
+pub const ENTRIES: &[Entry] = embedded![
+    "atomic",
+    "simple",
+    "gem5-timing",
+    "gem5-o3",
+    "gem5-o3-notso",
+    "skylake",
+    "skylake-stride",
+    "test-tiny"
+];
 
 /// The entry of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

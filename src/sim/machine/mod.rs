@@ -4,10 +4,15 @@
 //! model can be written back ([`Machine::effective_toml`]) and has a content hash ([`Machine::hash`]), both stored with
 //! each result: a result names the whole machine that it was made on, not only a file.
 pub mod catalog;
+mod detailed;
 mod effective;
 pub mod keys;
 mod settings;
 
+pub use detailed::{
+    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem, OutOfOrderCore,
+    Pipeline, Replacement, Unit,
+};
 use keys::Kind;
 use settings::Settings;
 
@@ -31,6 +36,10 @@ pub enum Core {
     Atomic(AtomicCore),
     /// In order, one micro-op a cycle.
     InOrder(InOrderCore),
+    /// One micro-op after the other, each access in full.
+    Blocking(Box<BlockingCore>),
+    /// Out of order.
+    OutOfOrder(Box<OutOfOrderCore>),
 }
 
 /// A core that counts.
@@ -106,6 +115,18 @@ pub struct Predictor {
 pub enum MicroOpTable {
     /// One for each load, store, computation and branch: what decoders of current processors are close to.
     Hardware,
+    /// Those of gem5's X86 decoder.
+    Gem5,
+}
+
+impl MicroOpTable {
+    /// As it stands in `core.micro_ops`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Gem5 => "gem5",
+        }
+    }
 }
 
 /// What the program sees of the machine.
@@ -120,6 +141,8 @@ pub struct Guest {
 pub enum Profile {
     /// The x86-64-v2 level of the psABI: up to SSE4.2 and POPCNT.
     X86_64V2,
+    /// What gem5 shows its guests.
+    Gem5,
 }
 
 impl Profile {
@@ -127,6 +150,7 @@ impl Profile {
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64V2 => "x86-64-v2",
+            Self::Gem5 => "gem5",
         }
     }
 }
@@ -187,6 +211,8 @@ impl Machine {
         match self.core {
             Core::Atomic(_) => Kind::Atomic,
             Core::InOrder(_) => Kind::InOrder,
+            Core::Blocking(_) => Kind::Blocking,
+            Core::OutOfOrder(_) => Kind::OutOfOrder,
         }
     }
 
@@ -195,20 +221,40 @@ impl Machine {
         match &self.core {
             Core::Atomic(core) => core.frequency_hz,
             Core::InOrder(core) => core.frequency_hz,
+            Core::Blocking(core) => core.frequency_hz,
+            Core::OutOfOrder(core) => core.frequency_hz,
         }
     }
 
     fn from_settings(mut settings: Settings) -> Result<Self, MachineError> {
         let kind = match settings.text("core.kind")? {
             "in-order" => Kind::InOrder,
+            "blocking" => Kind::Blocking,
+            "out-of-order" => Kind::OutOfOrder,
             _ => Kind::Atomic,
         };
         settings.check_read_by(kind)?;
         let s = &settings;
-        // `text` reports a missing key; the tables of words have one member each so far.
-        s.text("core.micro_ops")?;
-        s.text("guest.profile")?;
-        let micro_ops = MicroOpTable::Hardware;
+        let micro_ops = match s.text("core.micro_ops")? {
+            "gem5" => MicroOpTable::Gem5,
+            _ => MicroOpTable::Hardware,
+        };
+        let profile = match s.text("guest.profile")? {
+            "gem5" => Profile::Gem5,
+            _ => Profile::X86_64V2,
+        };
+        // The in-order cores know the micro-ops of hardware only, the detailed ones those of gem5 only.
+        let expected = match kind {
+            Kind::Atomic | Kind::InOrder => MicroOpTable::Hardware,
+            Kind::Blocking | Kind::OutOfOrder => MicroOpTable::Gem5,
+        };
+        if micro_ops != expected {
+            return Err(s.error(
+                "core.micro_ops",
+                format!("`core.micro_ops` is \"{}\" on a core of kind \"{}\"", micro_ops.name(), kind.name()),
+                format!("that kind of core has the table \"{}\"", expected.name()),
+            ));
+        }
         let frequency_hz = s.integer("core.frequency_hz")?;
         let core = match kind {
             Kind::Atomic => Core::Atomic(AtomicCore {
@@ -216,14 +262,14 @@ impl Machine {
                 micro_ops,
             }),
             Kind::InOrder => Core::InOrder(InOrderCore::read(s, frequency_hz, micro_ops)?),
+            Kind::Blocking => Core::Blocking(Box::new(BlockingCore::read(s, frequency_hz, micro_ops)?)),
+            Kind::OutOfOrder => Core::OutOfOrder(Box::new(OutOfOrderCore::read(s, frequency_hz, micro_ops)?)),
         };
         Ok(Self {
             name: s.text("name")?.to_owned(),
             description: s.text("description")?.to_owned(),
             core,
-            guest: Guest {
-                profile: Profile::X86_64V2,
-            },
+            guest: Guest { profile },
         })
     }
 }

@@ -1,0 +1,405 @@
+//! The caches between a core and its memory: when each access is answered.
+//!
+//! After gem5's classic caches: tag, data and response latencies; misses held by MSHRs, of which too few block the
+//! cache; crossbars with a latency and a width between the levels; write-back, write-allocate. An access is followed
+//! through all levels at once, in program order, with the cycle at which each part of the path is free again kept from
+//! access to access. So two accesses whose times are in the other order than the program's see each other's effects the
+//! wrong way round; that is the price of a model without an event queue.
+use super::dram::Dram;
+use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
+use std::collections::HashMap;
+
+const EMPTY: u64 = u64::MAX;
+const LINE_SHIFT: u32 = 6;
+const PAGE_SHIFT: u32 = 12;
+/// More miss registers than this never run out behind queues of a core.
+const COUNTED: usize = 64;
+
+/// Which first-level cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Instructions.
+    Instruction,
+    /// Data.
+    Data,
+}
+
+/// One cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cache {
+    settings: CacheLevel,
+    hit: u64,
+    set_mask: u64,
+    ways: usize,
+    lines: Box<[u64]>,
+    /// When the line arrived, or will.
+    filled: Box<[u64]>,
+    dirty: Box<[bool]>,
+    prefetched: Box<[bool]>,
+    /// Time of last use (LRU) of a line; the tree's bits stand in `trees`.
+    used: Box<[u64]>,
+    trees: Box<[u32]>,
+    latest: Box<[u8]>,
+    clock: u64,
+    /// From and until when each miss register is in use.
+    misses: Vec<(u64, u64)>,
+    accesses: u64,
+    missed: u64,
+}
+
+impl Cache {
+    fn new(settings: CacheLevel) -> Self {
+        let lines = (settings.size_bytes >> LINE_SHIFT) as usize;
+        let ways = settings.ways as usize;
+        let counted = if settings.mshrs as usize > COUNTED {
+            0
+        } else {
+            settings.mshrs as usize
+        };
+        Self {
+            settings,
+            hit: settings.tag_cycles.max(settings.data_cycles),
+            set_mask: (lines / ways) as u64 - 1,
+            ways,
+            lines: vec![EMPTY; lines].into(),
+            filled: vec![0; lines].into(),
+            dirty: vec![false; lines].into(),
+            prefetched: vec![false; lines].into(),
+            used: vec![0; lines].into(),
+            trees: vec![0; lines / ways].into(),
+            latest: vec![0; lines / ways].into(),
+            clock: 0,
+            misses: vec![(0, 0); counted],
+            accesses: 0,
+            missed: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn find(&mut self, line: u64) -> Option<usize> {
+        let set = (line & self.set_mask) as usize;
+        let start = set * self.ways;
+        let latest = start + self.latest[set] as usize;
+        if self.lines[latest] == line {
+            return Some(latest);
+        }
+        let way = self.lines[start..start + self.ways]
+            .iter()
+            .position(|&l| l == line)?;
+        Some(start + way)
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, index: usize, line: u64) {
+        let set = (line & self.set_mask) as usize;
+        let way = index - set * self.ways;
+        if self.settings.replacement == Replacement::Lru {
+            self.clock += 1;
+            self.used[index] = self.clock;
+        } else if self.latest[set] as usize != way || self.trees[set] == 0 {
+            self.trees[set] = tree_touched(self.trees[set], self.ways, way);
+        }
+        self.latest[set] = way as u8;
+    }
+
+    fn victim(&self, line: u64) -> usize {
+        let set = (line & self.set_mask) as usize;
+        let start = set * self.ways;
+        let way = if self.settings.replacement == Replacement::Lru {
+            let used = &self.used[start..start + self.ways];
+            (0..self.ways).min_by_key(|&w| used[w]).unwrap_or(0)
+        } else {
+            tree_victim(self.trees[set], self.ways)
+        };
+        start + way
+    }
+
+    /// The cycle from which an access that comes at `now` is taken: a cache without a free miss register takes none.
+    #[inline(always)]
+    fn taken_at(&self, mut now: u64, retry: u64) -> u64 {
+        if self.misses.is_empty() {
+            return now;
+        }
+        loop {
+            let mut first_free = u64::MAX;
+            for &(from, until) in &self.misses {
+                if from <= now && now < until {
+                    first_free = first_free.min(until);
+                } else {
+                    return now;
+                }
+            }
+            now = first_free + retry;
+        }
+    }
+
+    fn hold(&mut self, from: u64, until: u64) {
+        if let Some(slot) = self.misses.iter_mut().min_by_key(|m| m.1) {
+            *slot = (from, until);
+        }
+    }
+}
+
+/// A tree of bits over the ways: each inner node points to the half to replace next.
+fn tree_touched(mut tree: u32, ways: usize, way: usize) -> u32 {
+    let mut node = 1usize;
+    let mut half = ways / 2;
+    let mut rest = way;
+    while half > 0 {
+        let right = rest >= half;
+        if right {
+            tree &= !(1 << node);
+            rest -= half;
+        } else {
+            tree |= 1 << node;
+        }
+        node = 2 * node + usize::from(right);
+        half /= 2;
+    }
+    tree
+}
+
+fn tree_victim(tree: u32, ways: usize) -> usize {
+    let mut node = 1usize;
+    let mut half = ways / 2;
+    let mut way = 0;
+    while half > 0 {
+        let right = tree >> node & 1 == 1;
+        if right {
+            way += half;
+        }
+        node = 2 * node + usize::from(right);
+        half /= 2;
+    }
+    way
+}
+
+/// Where the requests of one level meet on their way to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Crossbar {
+    request: u64,
+    response: u64,
+    payload: u64,
+    requests_free: u64,
+    responses_free: [u64; 2],
+}
+
+/// Everything behind the core.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    first: [Cache; 2],
+    /// L2, then L3 where there is one.
+    shared: Vec<Cache>,
+    /// Before each shared level, and before memory.
+    crossbars: Vec<Crossbar>,
+    dram: Dram,
+    period_ps: u64,
+    /// Physical pages in the order of their first use, as an emulated kernel hands them out.
+    pages: HashMap<u64, u64>,
+    recent_page: (u64, u64),
+}
+
+impl PartialEq for Hierarchy {
+    fn eq(&self, other: &Self) -> bool {
+        self.first == other.first
+            && self.shared == other.shared
+            && self.crossbars == other.crossbars
+            && self.dram == other.dram
+    }
+}
+impl Eq for Hierarchy {}
+
+impl Hierarchy {
+    /// Empty caches.
+    pub fn new(settings: &MemorySystem, frequency_hz: u64) -> Self {
+        let mut crossbars = Vec::new();
+        let shared: Vec<Cache> = [settings.l2, settings.l3]
+            .into_iter()
+            .filter(|level| level.size_bytes > 0)
+            .map(Cache::new)
+            .collect();
+        for _ in &shared {
+            crossbars.push(Crossbar {
+                request: settings.crossbar.request_cycles,
+                response: settings.crossbar.response_cycles,
+                payload: 64u64.div_ceil(settings.crossbar.width_bytes),
+                ..Crossbar::default()
+            });
+        }
+        crossbars.push(Crossbar {
+            request: settings.memory_crossbar.request_cycles,
+            response: settings.memory_crossbar.response_cycles,
+            payload: 64u64.div_ceil(settings.memory_crossbar.width_bytes),
+            ..Crossbar::default()
+        });
+        Self {
+            first: [Cache::new(settings.l1i), Cache::new(settings.l1d)],
+            shared,
+            crossbars,
+            dram: Dram::new(settings.dram),
+            period_ps: 1_000_000_000_000 / frequency_hz,
+            pages: HashMap::new(),
+            recent_page: (u64::MAX, 0),
+        }
+    }
+
+    /// An access of the first level at cycle `now`; the cycle of the answer.
+    ///
+    /// `retry` is what the requester needs to come again after the cache was blocked.
+    #[inline]
+    pub fn access(&mut self, side: Side, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let line = address >> LINE_SHIFT;
+        let cache = &mut self.first[side as usize];
+        let now = cache.taken_at(now, retry);
+        cache.accesses += 1;
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            cache.dirty[index] |= write;
+            let filled = cache.filled[index];
+            let payload = self.crossbars[0].payload;
+            if filled + cache.settings.data_cycles + payload <= now + cache.hit {
+                return now + cache.hit;
+            }
+            if now < filled {
+                // Joins the miss: the words behind the first come one crossbar width at a time.
+                return (filled + cache.settings.response_cycles + payload).max(now + cache.hit);
+            }
+            return now + cache.hit + (filled + cache.settings.data_cycles + payload - now);
+        }
+        self.miss(side, line, now, write)
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, side: Side, line: u64, now: u64, write: bool) -> u64 {
+        let cache = &mut self.first[side as usize];
+        cache.missed += 1;
+        let request = now + cache.settings.tag_cycles;
+        let response = cache.settings.response_cycles;
+        let physical = self.physical(line);
+        let filled = self.fill(0, physical, request, side as usize);
+        let cache = &mut self.first[side as usize];
+        cache.hold(now, filled);
+        let index = cache.victim(line);
+        let evicted = (cache.lines[index], cache.dirty[index]);
+        cache.lines[index] = line;
+        cache.filled[index] = filled;
+        cache.dirty[index] = write;
+        cache.touch(index, line);
+        if evicted.0 != EMPTY && evicted.1 {
+            let old = self.physical(evicted.0);
+            self.write_back(0, old, filled);
+        }
+        filled + response
+    }
+
+    /// The physical line of a virtual one.
+    fn physical(&mut self, line: u64) -> u64 {
+        let page = line >> (PAGE_SHIFT - LINE_SHIFT);
+        if self.recent_page.0 != page {
+            let next = self.pages.len() as u64;
+            self.recent_page = (page, *self.pages.entry(page).or_insert(next));
+        }
+        let within = line & ((1 << (PAGE_SHIFT - LINE_SHIFT)) - 1);
+        self.recent_page.1 << (PAGE_SHIFT - LINE_SHIFT) | within
+    }
+
+    /// Asks shared level `level` (memory behind the last) at cycle `now`; the cycle at which the line arrives above.
+    fn fill(&mut self, level: usize, line: u64, now: u64, port: usize) -> u64 {
+        let crossbar = &mut self.crossbars[level];
+        let at = now.max(crossbar.requests_free);
+        crossbar.requests_free = at + 1;
+        let delay = crossbar.request;
+        let answered = if level == self.shared.len() {
+            let ready = self.dram.read(line << LINE_SHIFT, at * self.period_ps);
+            ready.div_ceil(self.period_ps) + delay
+        } else {
+            self.shared_read(level, line, at, delay)
+        };
+        let crossbar = &mut self.crossbars[level];
+        let sent = answered.max(crossbar.responses_free[port]);
+        crossbar.responses_free[port] = sent + 1 + crossbar.payload;
+        sent + crossbar.response
+    }
+
+    fn shared_read(&mut self, level: usize, line: u64, now: u64, delay: u64) -> u64 {
+        let payload = self.crossbars[level + 1].payload;
+        let cache = &mut self.shared[level];
+        let now = cache.taken_at(now, 0);
+        cache.accesses += 1;
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            let filled = cache.filled[index];
+            if cache.settings.exclusive && !cache.dirty[index] {
+                cache.lines[index] = EMPTY;
+            }
+            let ready = filled + cache.settings.data_cycles + payload;
+            let start = now + delay;
+            if ready <= start + cache.hit {
+                return start + cache.hit;
+            }
+            if now < filled {
+                return (filled + cache.settings.response_cycles).max(start + cache.hit);
+            }
+            return start + cache.hit + (ready - start);
+        }
+        cache.missed += 1;
+        let request = now + delay + cache.settings.tag_cycles;
+        let response = cache.settings.response_cycles;
+        let exclusive = cache.settings.exclusive;
+        let filled = self.fill(level + 1, line, request, 0);
+        let cache = &mut self.shared[level];
+        cache.hold(now, filled);
+        if !exclusive {
+            self.install(level, line, filled, false);
+        }
+        filled + response
+    }
+
+    /// Puts a line into a shared level, and what it displaces into the next.
+    fn install(&mut self, level: usize, line: u64, filled: u64, dirty: bool) {
+        let cache = &mut self.shared[level];
+        let index = cache.victim(line);
+        let evicted = (cache.lines[index], cache.dirty[index]);
+        cache.lines[index] = line;
+        cache.filled[index] = filled;
+        cache.dirty[index] = dirty;
+        cache.touch(index, line);
+        if evicted.0 != EMPTY && evicted.1 {
+            self.write_back(level + 1, evicted.0, filled);
+        }
+    }
+
+    /// A dirty line on its way down.
+    fn write_back(&mut self, level: usize, line: u64, now: u64) {
+        let crossbar = &mut self.crossbars[level];
+        let at = now.max(crossbar.requests_free.min(now + 64));
+        crossbar.requests_free = crossbar.requests_free.max(at) + 1 + crossbar.payload;
+        if level == self.shared.len() {
+            self.dram.write(line << LINE_SHIFT, at * self.period_ps);
+            return;
+        }
+        let cache = &mut self.shared[level];
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            cache.dirty[index] = true;
+        } else {
+            self.install(level, line, at, true);
+        }
+    }
+
+    /// Counters by part.
+    pub fn report(&self, parts: &mut std::collections::BTreeMap<String, u64>) {
+        let mut cache = |name: &str, cache: &Cache| {
+            parts.insert(format!("{name}.accesses"), cache.accesses);
+            parts.insert(format!("{name}.misses"), cache.missed);
+        };
+        cache("l1i", &self.first[0]);
+        cache("l1d", &self.first[1]);
+        for (level, shared) in self.shared.iter().enumerate() {
+            cache(&format!("l{}", level + 2), shared);
+        }
+        parts.insert("dram.reads".to_owned(), self.dram.reads);
+        parts.insert("dram.writes".to_owned(), self.dram.written);
+        parts.insert("dram.row_hits".to_owned(), self.dram.row_hits);
+    }
+}
