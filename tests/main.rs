@@ -1,5 +1,16 @@
 //! Integration tests, one binary: the simulator against the host processor.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::print_stdout,
+        reason = "coverage belongs in the output of a test run"
+    )
+)]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod counts;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod differential;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod isa;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod support;

@@ -19,14 +19,28 @@ pub trait Backend: Sync {
     /// The machine model that it measures on; `host` for the host processor.
     fn machine(&self) -> &str;
 
-    /// Runs an artifact on one input.
+    /// Runs an artifact with these arguments on one input.
     ///
     /// # Errors
     /// [`BackendFailure`] when there is no measurement for a reason that is ours.
+    fn run_with_arguments(
+        &self,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure>;
+
+    /// Runs an artifact on one input.
+    ///
+    /// # Errors
+    /// As [`Backend::run_with_arguments`].
     fn run(
         &self,
         artifact: &Artifact,
         stdin: &[u8],
         limits: &Limits,
-    ) -> Result<Measurement, BackendFailure>;
+    ) -> Result<Measurement, BackendFailure> {
+        self.run_with_arguments(artifact, &[], stdin, limits)
+    }
 }

@@ -10,6 +10,7 @@ use crate::sim::outcome::{Counters, Device, Exit, Limits, Region};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -72,18 +73,21 @@ impl Backend for Native {
         "host"
     }
 
-    fn run(
+    fn run_with_arguments(
         &self,
         artifact: &Artifact,
+        arguments: &[Vec<u8>],
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
         let folder = PrivateFolder::new().map_err(failure)?;
-        let start = match artifact {
+        let mut start = match artifact {
             Artifact::Elf(elf) => start_elf(elf, &folder),
             Artifact::Python(python) => start_python(python, &folder),
         }
         .map_err(failure)?;
+        let given = arguments.iter().cloned().map(OsString::from_vec);
+        start.arguments.extend(given);
         let nonce = fresh_nonce()?;
         let device = artifact.device(nonce);
         let mut environment = start.environment;
@@ -133,6 +137,7 @@ impl Backend for Native {
                 descriptor: Device::FD,
                 inputs: device.inputs,
                 most_messages: Self::MOST_MESSAGES,
+                most_bytes: usize::try_from(limits.output_bytes).unwrap_or(usize::MAX),
             }),
         })
         .map_err(failure)?;
@@ -551,6 +556,22 @@ mod tests {
         let write = "import os\ndef f():\n    os.write(198, b'D' + b'a' * 16)\n    return 2\n";
         let measurement = python_function(write, "def check(f):\n    assert f() == 2\n");
         assert_eq!(measurement.exit, Exit::ForgedMarker);
+    }
+
+    #[test]
+    fn a_flood_of_messages_ends_at_the_output_limit() {
+        let source = "#include <unistd.h>\nint f() { static char x[65536]; for (;;) write(198, x, sizeof x); }";
+        let limits = Limits {
+            output_bytes: 1 << 20,
+            ..Limits::default()
+        };
+        let measurement = run(&function(source, "int main() { f(); }"), b"", &limits);
+        // What came before the flood ended is no driver's message either.
+        assert_eq!(measurement.exit, Exit::ForgedMarker);
+        assert!(
+            measurement.counters.parts["cpu_time_ns"] < 1_500_000_000,
+            "{measurement:?}"
+        );
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub struct Options {
 pub struct Sim {
     options: Options,
     kind: Kind,
+    profile: Profile,
     library: Mutex<Option<(ContentHash, World)>>,
 }
 
@@ -57,12 +58,55 @@ enum Kind {
     OutOfOrder(Box<Pool<OutOfOrder>>),
 }
 
-/// What is shared between runs: the fresh core, warm block caches, the interpreter's snapshot.
+/// What is shared between runs: the fresh core, warm block caches, snapshots.
 #[derive(Debug)]
 struct Pool<T: Timing> {
     core: T,
     engines: Mutex<Vec<Engine<T>>>,
-    interpreter: Mutex<Option<(ContentHash, Arc<Snapshot<T>>)>>,
+    /// Interpreters with their preloaded modules.
+    interpreters: Kept<Snapshot<T>>,
+    /// Loaded candidates, for those that run again.
+    candidates: Kept<Snapshot<T>>,
+    making: Mutex<()>,
+}
+
+/// A few values by key, the latest ones.
+#[derive(Debug)]
+struct Kept<V> {
+    values: Mutex<Vec<(ContentHash, Arc<V>)>>,
+    most: usize,
+}
+
+impl<V> Kept<V> {
+    fn new(most: usize) -> Self {
+        Self {
+            values: Mutex::default(),
+            most,
+        }
+    }
+
+    fn get(&self, key: &ContentHash) -> Option<Arc<V>> {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values
+            .iter()
+            .find(|(of, _)| of == key)
+            .map(|(_, value)| Arc::clone(value))
+    }
+
+    fn put(&self, key: ContentHash, value: Arc<V>) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if values.len() >= self.most {
+            values.remove(0);
+        }
+        values.push((key, value));
+    }
+}
+
+/// A simulation that has been brought to where it is to run from.
+enum Begun<T: Timing> {
+    Ready(Simulation<T>),
+    /// It ended on the way there.
+    Ended(Simulation<T>, Exit),
 }
 
 impl<T: Timing> Pool<T> {
@@ -70,7 +114,9 @@ impl<T: Timing> Pool<T> {
         Self {
             core,
             engines: Mutex::default(),
-            interpreter: Mutex::default(),
+            interpreters: Kept::new(2),
+            candidates: Kept::new(8),
+            making: Mutex::default(),
         }
     }
 
@@ -98,9 +144,12 @@ impl Sim {
             Core::Blocking(core) => Kind::Blocking(Pool::new(Blocking::new(core))),
             Core::OutOfOrder(core) => Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core)))),
         };
+        let profile = Profile::named(options.machine.guest.profile.name())
+            .expect("every profile that a machine file can name exists");
         Self {
             options,
             kind,
+            profile,
             library: Mutex::default(),
         }
     }
@@ -108,33 +157,6 @@ impl Sim {
     /// The options.
     pub fn options(&self) -> &Options {
         &self.options
-    }
-
-    /// Runs an artifact with these arguments on one input.
-    ///
-    /// # Errors
-    /// What kept the simulator from running it; an ending of the guest, whatever it is, is a measurement.
-    pub fn run_with_arguments(
-        &self,
-        artifact: &Artifact,
-        arguments: &[Vec<u8>],
-        stdin: &[u8],
-        limits: &Limits,
-    ) -> Result<Measurement, BackendFailure> {
-        let program = self.program(artifact, arguments, stdin)?;
-        let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => python
-                .snapshot_points()
-                .map(|points| (python.fingerprint.content_hash(), points)),
-            _ => None,
-        };
-        let outcome = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Blocking(pool) => self.simulate(pool, &program, points, limits),
-            Kind::OutOfOrder(pool) => self.simulate(pool, &program, points, limits),
-        };
-        Ok(self.measurement(outcome))
     }
 
     fn simulate<T: Timing>(
@@ -146,66 +168,116 @@ impl Sim {
     ) -> Outcome {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
-        let mut simulation = match self.start(pool, program, points, limits, &expired) {
-            Ok(simulation) => simulation,
+        let simulation = match (points, &program.device) {
+            (Some((interpreter, points)), Some(device)) => self.from_snapshot(
+                pool,
+                program,
+                device,
+                &interpreter,
+                points,
+                limits,
+                &expired,
+            ),
+            _ => self.fresh(pool, program, limits),
+        };
+        let (mut simulation, exit) = match simulation {
+            Ok(Begun::Ready(simulation)) => (simulation, None),
+            Ok(Begun::Ended(simulation, exit)) => (simulation, Some(exit)),
             Err(outcome) => return *outcome,
         };
-        let exit = simulation.run(&expired);
+        let exit = exit.unwrap_or_else(|| simulation.run(&expired));
         let outcome = simulation.outcome(exit);
         pool.give_back(simulation.into_engine());
         outcome
     }
 
-    /// A simulation at its first instruction, or behind what every candidate of the interpreter does alike.
-    fn start<T: Timing>(
+    /// A simulation at its first instruction.
+    fn fresh<T: Timing>(
         &self,
         pool: &Pool<T>,
         program: &Program,
-        points: Option<(ContentHash, SnapshotPoints)>,
+        limits: &Limits,
+    ) -> Result<Begun<T>, Box<Outcome>> {
+        let guest = guest::load(program, limits, &self.profile);
+        Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
+            .map(Begun::Ready)
+            .map_err(|error| Box::new(load_failure(error.to_string())))
+    }
+
+    /// A simulation that stands where the test is about to be read: behind what every candidate of the interpreter does
+    /// alike (the first snapshot), and behind the loading of this candidate (the second), where that has been run
+    /// before.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one run, used in one place"
+    )]
+    fn from_snapshot<T: Timing>(
+        &self,
+        pool: &Pool<T>,
+        program: &Program,
+        device: &Device,
+        interpreter: &ContentHash,
+        points: SnapshotPoints,
         limits: &Limits,
         expired: &dyn Fn() -> bool,
-    ) -> Result<Simulation<T>, Box<Outcome>> {
-        let profile = Profile::named(self.options.machine.guest.profile.name())
-            .expect("a machine's profile is one that the guest knows");
-        let fresh = |program: &Program| {
-            let guest = guest::load(program, limits, &profile);
-            Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
-                .map_err(|error| Box::new(load_failure(error.to_string())))
-        };
-        let (Some((interpreter, points)), Some(device)) = (points, &program.device) else {
-            return fresh(program);
-        };
-        let key = ContentHash::of_parts([
-            interpreter.to_string().into_bytes(),
-            format!("{limits:?}").into_bytes(),
-        ]);
-        let mut kept = pool
-            .interpreter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let snapshot = match &*kept {
-            Some((of, snapshot)) if *of == key => Arc::clone(snapshot),
-            _ => {
-                let mut paused = program.clone();
-                paused.device = Some(Device {
-                    pause_at: Some(points.interpreter),
-                    ..device.clone()
-                });
-                let mut simulation = fresh(&paused)?;
+    ) -> Result<Begun<T>, Box<Outcome>> {
+        let interpreter = ContentHash::of_parts([interpreter.to_string(), format!("{limits:?}")]);
+        let loading = &device.inputs[points.interpreter..points.candidate];
+        let parts = loading.iter().map(|input| input.to_vec());
+        let candidate = ContentHash::of_parts(
+            std::iter::once(interpreter.to_string().into_bytes()).chain(parts),
+        );
+        let loaded = pool.candidates.get(&candidate);
+        let loaded = match loaded {
+            Some(snapshot) => snapshot,
+            None => {
+                let first = match pool.interpreters.get(&interpreter) {
+                    Some(snapshot) => snapshot,
+                    None => {
+                        // One thread makes it while the others that need it wait.
+                        let _making = pool.making.lock().unwrap_or_else(PoisonError::into_inner);
+                        match pool.interpreters.get(&interpreter) {
+                            Some(snapshot) => snapshot,
+                            None => {
+                                let mut paused = program.clone();
+                                let pause_at = Some(points.interpreter);
+                                paused.device = Some(Device {
+                                    pause_at,
+                                    ..device.clone()
+                                });
+                                let Begun::Ready(mut simulation) =
+                                    self.fresh(pool, &paused, limits)?
+                                else {
+                                    unreachable!("a fresh simulation has not ended")
+                                };
+                                let exit = simulation.run(expired);
+                                if exit != Exit::Paused {
+                                    return Ok(Begun::Ended(simulation, exit));
+                                }
+                                let snapshot = Arc::new(simulation.snapshot());
+                                pool.give_back(simulation.into_engine());
+                                pool.interpreters.put(interpreter, Arc::clone(&snapshot));
+                                snapshot
+                            }
+                        }
+                    }
+                };
+                let mut simulation = Simulation::resume(&first, pool.engine());
+                simulation
+                    .resume_with(&device.inputs[points.interpreter..], Some(points.candidate));
                 let exit = simulation.run(expired);
                 if exit != Exit::Paused {
-                    return Err(Box::new(simulation.outcome(exit)));
+                    return Ok(Begun::Ended(simulation, exit));
                 }
                 let snapshot = Arc::new(simulation.snapshot());
-                pool.give_back(simulation.into_engine());
-                *kept = Some((key, Arc::clone(&snapshot)));
-                snapshot
+                pool.candidates.put(candidate, snapshot);
+                simulation.resume_with(&device.inputs[points.candidate..], None);
+                return Ok(Begun::Ready(simulation));
             }
         };
-        drop(kept);
-        let mut simulation = Simulation::resume(&snapshot, pool.engine());
-        simulation.resume_with(&device.inputs[points.interpreter..]);
-        Ok(simulation)
+        let mut simulation = Simulation::resume(&loaded, pool.engine());
+        simulation.resume_with(&device.inputs[points.candidate..], None);
+        Ok(Begun::Ready(simulation))
     }
 
     /// The program, with a world of its own.
@@ -301,13 +373,27 @@ impl Backend for Sim {
         &self.options.machine.name
     }
 
-    fn run(
+    fn run_with_arguments(
         &self,
         artifact: &Artifact,
+        arguments: &[Vec<u8>],
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
-        self.run_with_arguments(artifact, &[], stdin, limits)
+        let program = self.program(artifact, arguments, stdin)?;
+        let points = match artifact {
+            Artifact::Python(python) if self.options.snapshots => python
+                .snapshot_points()
+                .map(|points| (python.fingerprint.content_hash(), points)),
+            _ => None,
+        };
+        let outcome = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+            Kind::Blocking(pool) => self.simulate(pool, &program, points, limits),
+            Kind::OutOfOrder(pool) => self.simulate(pool, &program, points, limits),
+        };
+        Ok(self.measurement(outcome))
     }
 }
 

@@ -377,4 +377,47 @@ mod tests {
         assert_eq!(python(completion("\nprint(f(1))")), None);
         assert_eq!(cpp(Answer::Solution("```cpp\n```".into())), None);
     }
+
+    #[test]
+    fn no_answer_makes_it_panic() {
+        const PARTS: [&str; 24] = [
+            "def f(x):\n",
+            "int f(int x){",
+            "}",
+            "{",
+            "(",
+            ")",
+            "\n",
+            "    ",
+            "```",
+            "```cpp\n",
+            "~~~\n",
+            "\"\"\"",
+            "\"",
+            "'",
+            "\\",
+            "/*",
+            "//",
+            "#",
+            "R\"(",
+            "é",
+            "\u{0}",
+            ";",
+            "main",
+            "namespace n ",
+        ];
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..12 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                text.push_str(PARTS[(state >> 40) as usize % PARTS.len()]);
+            }
+            for answer in [Answer::Completion(text.clone()), Answer::Solution(text)] {
+                let _ = (python(answer.clone()), cpp(answer));
+            }
+        }
+    }
 }

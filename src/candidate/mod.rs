@@ -5,6 +5,8 @@
 mod assemble;
 mod extract;
 mod import;
+#[cfg(test)]
+mod real_data;
 
 pub use assemble::assemble;
 pub use extract::extract;

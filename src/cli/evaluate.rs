@@ -10,7 +10,7 @@ use crate::backend::sim::{Options, Sim};
 use crate::candidate::{Answer, import};
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
 use crate::evaluation::{
-    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, evaluate_onto,
+    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, demo_plans, evaluate_onto,
 };
 use crate::report;
 use crate::verdict::Comparison;
@@ -18,6 +18,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+
+/// Instruction limit of the demo: ten times what its slowest answer needs.
+const DEMO_INSTRUCTIONS: u64 = 500_000_000;
 
 impl From<Defect> for CliError {
     fn from(defect: Defect) -> Self {
@@ -291,7 +294,19 @@ fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Status {
     Status::Success
 }
 
-pub(super) fn demo(args: DemoArgs) -> Result<Status, CliError> {
-    let _ = args;
-    Err(CliError::usage("the examples are not there", ""))
+pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
+    // One of the answers loops for ever: at the default limit it would take minutes to say so.
+    let limits = &mut args.candidates.limits;
+    limits.max_instructions = limits.max_instructions.min(DEMO_INSTRUCTIONS);
+    let mut results = Vec::new();
+    for (title, plan) in demo_plans() {
+        let loaded = Loaded {
+            problems: plan.problems,
+            skipped: plan.skipped,
+        };
+        let out = args.candidates.out.as_ref().map(|out| out.join(title));
+        let result = run(loaded, plan.models, &args.candidates, out.as_deref())?;
+        results.push((title, result));
+    }
+    Ok(show(&results, &args.candidates))
 }

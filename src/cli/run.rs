@@ -3,8 +3,10 @@ use super::args::{BackendChoice, LimitArgs, RunArgs, cache_folder};
 use super::error::CliError;
 use super::{Status, machines, print_data};
 use crate::artifact::{Artifact, Toolchain, ToolchainOptions, existing};
+use crate::backend::Backend;
+use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
-use crate::measurement::Measurement;
+use crate::measurement::{BackendName, Measurement};
 use crate::sim::outcome::{Exit, Limits};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -64,7 +66,13 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         })
         .run_with_arguments(&artifact, &arguments, &stdin, &limits)?,
         BackendChoice::Native => {
-            return Err(CliError::usage("the native backend is not connected", ""));
+            let native = Native::new(Duration::from_secs(args.limits.max_wall));
+            let measurement = native.run_with_arguments(&artifact, &arguments, &stdin, &limits)?;
+            let missing = native.not_applied();
+            if !missing.is_empty() {
+                eprintln!("warning: this system did not grant: {}", missing.join(", "));
+            }
+            measurement
         }
     };
     if args.json {
@@ -186,17 +194,20 @@ fn relay(measurement: &Measurement) {
 fn summarise(measurement: &Measurement) {
     let counters = &measurement.counters;
     eprintln!("{}", describe(&measurement.exit));
-    eprintln!("machine            {}", measurement.machine);
-    let mut line = |name: &str, value: String| eprintln!("{name:<18} {value}");
-    line("instructions", counters.instructions.to_string());
-    line("micro_ops", counters.micro_ops.to_string());
+    let mut line = |name: &str, value: String| eprintln!("{name:<24} {value}");
+    line("machine", measurement.machine.clone());
+    // The host tells no counts: a zero would be a wrong number.
+    if measurement.backend == BackendName::Sim {
+        line("instructions", counters.instructions.to_string());
+        line("micro_ops", counters.micro_ops.to_string());
+        line("system_calls", counters.system_calls.to_string());
+    }
     if let Some(cycles) = counters.cycles {
         line("cycles", cycles.to_string());
     }
     if let Some(time) = counters.simulated_time_ps {
         line("simulated_time_ps", time.to_string());
     }
-    line("system_calls", counters.system_calls.to_string());
     line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
     for (name, value) in &counters.parts {
         line(name, value.to_string());
@@ -206,6 +217,53 @@ fn summarise(measurement: &Measurement) {
     }
     if measurement.clock_read {
         eprintln!("note: the program read a clock, which shows simulated time");
+    }
+}
+
+/// The counters as `--json` shows them: those that the backend has.
+fn counters_json(measurement: &Measurement) -> Value {
+    let mut value = serde_json::to_value(&measurement.counters).unwrap_or(Value::Null);
+    if measurement.backend == BackendName::Native
+        && let Some(object) = value.as_object_mut()
+    {
+        for absent in [
+            "instructions",
+            "micro_ops",
+            "system_calls",
+            "memory_kib_cycles",
+        ] {
+            object.remove(absent);
+        }
+    }
+    value
+}
+
+fn regions_json(measurement: &Measurement) -> Value {
+    match measurement.backend {
+        BackendName::Sim => json!(measurement.regions),
+        BackendName::Native => measurement
+            .region_cpu_time_ns
+            .iter()
+            .map(|time| json!({"cpu_time_ns": time}))
+            .collect(),
+    }
+}
+
+/// The verdict on a run without an expected output: how it ended.
+fn verdict(exit: &Exit) -> &'static str {
+    match exit {
+        Exit::Exited { code: 0 } => "completed",
+        Exit::Exited { .. } => "exit_code",
+        Exit::Signaled { .. } => "signal",
+        Exit::StackOverflow { .. } => "stack_overflow",
+        Exit::MemoryLimit => "memory_limit",
+        Exit::OutputLimit => "output_limit",
+        Exit::InstructionLimit => "instruction_limit",
+        Exit::TimeLimit => "time_limit",
+        Exit::UnsupportedInstruction { .. } | Exit::UnsupportedSyscall { .. } => "unsupported",
+        Exit::ForgedMarker => "forged_marker",
+        Exit::LoadFailed { .. } => "load_failed",
+        Exit::Paused | Exit::WallClock => "backend_failure",
     }
 }
 
@@ -269,10 +327,10 @@ fn to_json(
         "program": name,
         "backend": measurement.backend,
         "machine": measurement.machine,
-        "verdict": if measurement.exit == (Exit::Exited { code: 0 }) { "ok" } else { "not_ok" },
+        "verdict": verdict(&measurement.exit),
         "exit": measurement.exit,
-        "counters": measurement.counters,
-        "region": measurement.regions,
+        "counters": counters_json(measurement),
+        "region": regions_json(measurement),
         "stdout": String::from_utf8_lossy(&measurement.stdout),
         "stderr": String::from_utf8_lossy(&measurement.stderr),
         "unanswered_system_calls": measurement.unanswered_system_calls,

@@ -21,19 +21,20 @@ pub(crate) fn functions(source: &str) -> Vec<Function> {
     // Depths at which a brace belongs to a namespace, within which functions count as outermost.
     let mut namespaces: Vec<usize> = Vec::new();
     let mut start = 0;
+    // Nothing but comments and directives since `start`: a declaration begins after them.
+    let mut blank = true;
     for piece in pieces(source) {
         match piece {
             Piece::Skipped { end, separates } => {
-                if separates
-                    && depth == namespaces.len()
-                    && source[start..end].trim().starts_with(['/', '#'])
-                {
+                blank &= separates;
+                if blank && depth == namespaces.len() {
                     start = end;
                 }
             }
-            Piece::Code { at, byte } => match byte {
-                b'{' => {
-                    if depth == namespaces.len() {
+            Piece::Code { at, byte } => {
+                let mut ends = false;
+                match byte {
+                    b'{' if depth == namespaces.len() => {
                         let head = without_skipped(&source[start..at]);
                         if let Some(name) = function_name(&head) {
                             let start = start + leading_space(&source[start..]);
@@ -44,26 +45,33 @@ pub(crate) fn functions(source: &str) -> Vec<Function> {
                             });
                         } else if is_namespace(&head) {
                             namespaces.push(depth);
-                            start = at + 1;
+                            ends = true;
+                        }
+                        depth += 1;
+                    }
+                    b'{' => depth += 1,
+                    b'}' => {
+                        depth = depth.saturating_sub(1);
+                        if namespaces.last() == Some(&depth) {
+                            namespaces.pop();
+                            ends = true;
+                        } else if depth == namespaces.len() {
+                            if let Some(open) = found.last_mut().filter(|f| f.end.is_none()) {
+                                open.end = Some(at + 1);
+                            }
+                            ends = true;
                         }
                     }
-                    depth += 1;
+                    b';' => ends = depth == namespaces.len(),
+                    _ => {}
                 }
-                b'}' => {
-                    depth = depth.saturating_sub(1);
-                    if namespaces.last() == Some(&depth) {
-                        namespaces.pop();
-                        start = at + 1;
-                    } else if depth == namespaces.len() {
-                        if let Some(open) = found.last_mut().filter(|f| f.end.is_none()) {
-                            open.end = Some(at + 1);
-                        }
-                        start = at + 1;
-                    }
+                if ends {
+                    start = at + 1;
+                    blank = true;
+                } else {
+                    blank &= byte.is_ascii_whitespace();
                 }
-                b';' if depth == namespaces.len() => start = at + 1,
-                _ => {}
-            },
+            }
         }
     }
     found
@@ -272,6 +280,17 @@ mod tests {
         let source = "/* says f( */\n#define X {\nusing namespace std;\n// note\nint f() {";
         let found = functions(source);
         assert_eq!(&source[found[0].start..], "int f() {");
+    }
+
+    #[test]
+    fn a_long_source_takes_time_in_proportion() {
+        // Quadratic work on these would take minutes.
+        let comments = format!("{}x{}", " ".repeat(1 << 20), "/**/".repeat(1 << 18));
+        let functions_many = "int f() {}\n".repeat(1 << 17);
+        let braces = "{".repeat(1 << 20);
+        assert_eq!(functions(&comments).len(), 0);
+        assert_eq!(functions(&functions_many).len(), 1 << 17);
+        assert_eq!(functions(&braces).len(), 0);
     }
 
     #[test]

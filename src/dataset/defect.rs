@@ -2,6 +2,8 @@
 use std::fmt;
 
 /// What is wrong with a file, a line of it, or a field of a line.
+///
+/// Kept under 128 bytes (`Box<str>`), since it is the error of functions that are called once a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
     /// The file or folder, as the user named it.
@@ -9,9 +11,9 @@ pub struct Defect {
     /// Line number, from 1.
     pub line: Option<usize>,
     /// Field of the line's object.
-    pub field: Option<String>,
+    pub field: Option<Box<str>>,
     /// Id of the problem, where it could be read.
-    pub id: Option<String>,
+    pub id: Option<Box<str>>,
     /// What is wrong.
     pub reason: String,
     /// What to do.

@@ -6,6 +6,7 @@
 //! The same plan and runner give the same rows and the same summary, whatever the number of threads and whatever was
 //! taken over from an earlier evaluation.
 mod backend_runner;
+mod demo;
 mod estimate;
 mod journal;
 mod observer;
@@ -16,6 +17,7 @@ mod schedule;
 mod summary;
 
 pub use backend_runner::BackendRunner;
+pub use demo::demo_plans;
 pub use journal::{Journal, JournalError};
 pub use observer::{Observer, Progress, Silent};
 pub use plan::{Model, Plan};

@@ -81,8 +81,7 @@ pub(super) fn run(
         .stack_size(STACK_BYTES)
         .build();
     let mut rows: Vec<(usize, Row)> = match pool {
-        // `with_max_len(1)`-like stealing of single jobs: rayon splits an indexed slice down to one item as threads
-        // go idle, but in halves; a shared counter keeps the starting order.
+        // Rayon hands out halves of a range, which would start jobs from the middle; the counter keeps the order.
         Ok(pool) => pool.install(|| {
             let next = std::sync::atomic::AtomicUsize::new(0);
             let all: Vec<usize> = (0..order.len()).collect();

@@ -12,6 +12,8 @@ pub struct Channel {
     pub inputs: Vec<Arc<[u8]>>,
     /// Most messages that are kept; more end the run as too much output.
     pub most_messages: usize,
+    /// Most bytes of all messages together; more end the run as too much output.
+    pub most_bytes: usize,
 }
 
 impl Channel {

@@ -206,7 +206,7 @@ fn watch(pid: Pid, traced: bool, stack_bytes: u64) -> io::Result<Watched> {
     };
     let mut started = false;
     loop {
-        match system::wait(pid)? {
+        match system::wait(pid, traced)? {
             Stop::Ended => {
                 watched.ended = Instant::now();
                 return Ok(watched);
@@ -325,6 +325,8 @@ struct Pump<'a> {
     socket: Option<OwnedFd>,
     inputs: VecDeque<Arc<[u8]>>,
     most_messages: usize,
+    /// Bytes of messages that may still come.
+    message_room: usize,
     done: OwnedFd,
     deadline: Instant,
     memory_bytes: Option<u64>,
@@ -368,6 +370,7 @@ impl<'a> Pump<'a> {
                 .map(|channel| channel.inputs.iter().cloned().collect())
                 .unwrap_or_default(),
             most_messages: channel.map_or(0, |channel| channel.most_messages),
+            message_room: channel.map_or(0, |channel| channel.most_bytes),
             done,
             deadline: started + request.limits.wall,
             memory_bytes: request.limits.memory_bytes,
@@ -401,9 +404,8 @@ impl<'a> Pump<'a> {
             system::poll(&mut entries, until + Duration::from_millis(1))?;
             let ended = entries[0].revents != 0;
             self.feed();
-            self.talk();
-            let too_much = self.result.stdout.read() | self.result.stderr.read();
-            if too_much || self.result.messages.len() > self.most_messages.max(1) {
+            let too_much = self.talk() | self.result.stdout.read() | self.result.stderr.read();
+            if too_much {
                 self.stop(Ending::OutputLimit);
             }
             if ended {
@@ -479,9 +481,11 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Sends and receives messages.
-    fn talk(&mut self) {
-        let Some(socket) = &self.socket else { return };
+    /// Sends and receives messages; `true` when more came than may be kept.
+    fn talk(&mut self) -> bool {
+        let Some(socket) = &self.socket else {
+            return false;
+        };
         while let Some(message) = self.inputs.front() {
             match system::send(socket.as_fd(), message) {
                 Ok(_) => {
@@ -499,20 +503,22 @@ impl<'a> Pump<'a> {
             match system::receive(socket.as_fd(), &mut buffer) {
                 Ok(Some(length)) => {
                     // What is longer than a message may be has lost its tail; the driver never sends that.
-                    self.result
-                        .messages
-                        .push(buffer[..length.min(buffer.len())].to_vec());
-                    if self.result.messages.len() > self.most_messages {
-                        return;
+                    let message = &buffer[..length.min(buffer.len())];
+                    if self.result.messages.len() == self.most_messages
+                        || message.len() > self.message_room
+                    {
+                        return true;
                     }
+                    self.message_room -= message.len();
+                    self.result.messages.push(message.to_vec());
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 // The program ended without reading all of its inputs. This is said once and before the messages that
                 // it sent, which are still there.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
                 Ok(None) | Err(_) => {
                     self.socket = None;
-                    return;
+                    return false;
                 }
             }
         }
@@ -755,6 +761,7 @@ mod tests {
                 descriptor: 9,
                 inputs: inputs.clone(),
                 most_messages: 10,
+                most_bytes: 1 << 20,
             }),
         })
         .unwrap();

@@ -139,12 +139,13 @@ pub(super) fn trace_me() -> bool {
     unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 }
 }
 
-/// Waits for the child's next stop or end and leaves an ended child to [`reap`].
-pub(super) fn wait(Pid(pid): Pid) -> io::Result<Stop> {
+/// Waits for the child's end or, if it is traced, its next stop, and leaves an ended child to [`reap`].
+pub(super) fn wait(Pid(pid): Pid, traced: bool) -> io::Result<Stop> {
+    let stops = if traced { libc::WSTOPPED } else { 0 };
     loop {
         // SAFETY: an all-zero siginfo_t is valid, and the kernel fills it.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+        let flags = libc::WEXITED | stops | libc::WNOWAIT | libc::__WALL;
         // SAFETY: the structure is ours.
         let result =
             unsafe { libc::waitid(libc::P_PID, pid.cast_unsigned(), &raw mut info, flags) };

@@ -772,6 +772,22 @@ impl Memory {
             self.regions.remove(&s);
         }
         self.discard(start, len);
+        self.drop_empty_chunks(start, end);
+    }
+
+    /// Gives back the tables of address space without pages: a guest that maps ever new addresses must not make them
+    /// pile up.
+    fn drop_empty_chunks(&mut self, start: u64, end: u64) {
+        let chunk_bytes = CHUNK_PAGES as u64 * PAGE_SIZE;
+        let empty: Vec<u64> = self
+            .chunks
+            .range(start / chunk_bytes..=(end - 1) / chunk_bytes)
+            .filter(|(_, chunk)| chunk.slots.iter().all(|slot| slot.page.is_none()))
+            .map(|(&number, _)| number)
+            .collect();
+        for number in empty {
+            self.chunks.remove(&number);
+        }
     }
 
     /// Frees the pages of `[start, start + len)`: the next touch finds the initial content again (`MADV_DONTNEED`).
@@ -1048,5 +1064,78 @@ impl Memory {
     #[inline(always)]
     pub fn clear_accesses(&mut self) {
         self.accesses.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(mem: &mut Memory, start: u64, pages: u64) {
+        mem.map(
+            start,
+            pages * PAGE_SIZE,
+            Protection::READ_WRITE,
+            Backing::Anonymous,
+            Purpose::Anonymous,
+        );
+    }
+
+    #[test]
+    fn tables_of_unmapped_addresses_are_given_back() {
+        let mut mem = Memory::new(1 << 20);
+        for i in 0..1000 {
+            let at = 0x10_0000_0000 + i * (4 << 20);
+            map(&mut mem, at, 1);
+            mem.write(at, 1u8).unwrap();
+            mem.unmap(at, PAGE_SIZE);
+        }
+        assert!(mem.chunks.is_empty());
+        assert_eq!((mem.live_pages(), mem.peak_live_pages()), (0, 1));
+        // A neighbour in the same table keeps it.
+        map(&mut mem, 0x10_0000_0000, 2);
+        mem.write(0x10_0000_0000, 7u8).unwrap();
+        mem.write(0x10_0000_1000, 8u8).unwrap();
+        mem.unmap(0x10_0000_1000, PAGE_SIZE);
+        assert_eq!(mem.read::<u8>(0x10_0000_0000).unwrap(), 7);
+    }
+
+    #[test]
+    fn moved_pages_keep_their_bytes_and_take_the_new_protection() {
+        let mut mem = Memory::new(1 << 20);
+        let (from, to) = (0x10_0000_0000, 0x20_001f_f000);
+        map(&mut mem, from, 3);
+        mem.write(from + PAGE_SIZE, 7u8).unwrap();
+        mem.map(
+            to,
+            3 * PAGE_SIZE,
+            Protection::READ,
+            Backing::Anonymous,
+            Purpose::Anonymous,
+        );
+        let snapshot = mem.snapshot();
+        mem.move_pages(from, to, 3 * PAGE_SIZE);
+        assert_eq!(mem.live_pages(), 1);
+        assert_eq!(mem.read::<u8>(to + PAGE_SIZE).unwrap(), 7);
+        assert!(mem.write(to + PAGE_SIZE, 1u8).is_err());
+        assert_eq!(mem.read::<u8>(from + PAGE_SIZE).unwrap(), 0);
+        let mut before = snapshot.fork_frozen();
+        assert_eq!(before.read::<u8>(from + PAGE_SIZE).unwrap(), 7);
+    }
+
+    #[test]
+    fn anonymous_neighbours_are_one_mapping_from_either_side() {
+        let mut mem = Memory::new(1 << 20);
+        let at = 0x10_0000_0000;
+        map(&mut mem, at + PAGE_SIZE, 1);
+        map(&mut mem, at, 1);
+        map(&mut mem, at + 3 * PAGE_SIZE, 1);
+        assert_eq!(mem.region_count(), 2);
+        map(&mut mem, at + 2 * PAGE_SIZE, 1);
+        assert_eq!(mem.region_count(), 1);
+        assert_eq!(
+            mem.region_at(at).map(|(start, region)| (start, region.end)),
+            Some((at, at + 4 * PAGE_SIZE))
+        );
     }
 }

@@ -152,8 +152,8 @@ pub struct Counters {
     pub system_calls: u64,
     /// Highest live memory.
     pub peak_memory_bytes: u64,
-    /// Live memory integrated over cycles (instructions, on machines that only count).
-    pub memory_byte_cycles: u128,
+    /// Live memory in KiB integrated over cycles (instructions, on machines that only count).
+    pub memory_kib_cycles: u64,
     /// Counters of the machine's parts, by dotted name (`l1d.misses`, `branch.mispredictions`).
     #[serde(flatten)]
     pub parts: BTreeMap<String, u64>,

@@ -21,7 +21,7 @@ struct Tally {
     regions: Vec<Region>,
     /// Where the open region began: instructions and cycles.
     open: Option<(u64, Option<u64>)>,
-    memory_byte_cycles: u128,
+    memory_kib_cycles: u64,
     sampled_at: u64,
     sampled_pages: u64,
 }
@@ -116,9 +116,11 @@ impl<T: Timing> Simulation<T> {
         self.engine
     }
 
-    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on.
-    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>]) {
+    /// Goes on after [`Exit::Paused`] with these inputs, from the one that was asked for on, to pause again at the
+    /// input of the number `pause_at` (0 is the first of the whole run).
+    pub fn resume_with(&mut self, inputs: &[Arc<[u8]>], pause_at: Option<usize>) {
         self.kernel.resume_with(inputs.to_vec());
+        self.kernel.set_pause_at(pause_at);
     }
 
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
@@ -229,8 +231,9 @@ impl<T: Timing> Simulation<T> {
 
     fn sample_memory(&mut self) {
         let now = self.time();
-        let bytes = u128::from(self.tally.sampled_pages * PAGE_SIZE);
-        self.tally.memory_byte_cycles += bytes * u128::from(now - self.tally.sampled_at);
+        let kib = self.tally.sampled_pages * (PAGE_SIZE / 1024);
+        let span = kib.saturating_mul(now - self.tally.sampled_at);
+        self.tally.memory_kib_cycles = self.tally.memory_kib_cycles.saturating_add(span);
         self.tally.sampled_at = now;
         self.tally.sampled_pages = self.cx.mem.live_pages();
     }
@@ -247,7 +250,7 @@ impl<T: Timing> Simulation<T> {
             }),
             system_calls: self.kernel.system_calls,
             peak_memory_bytes: self.cx.mem.peak_live_pages() * PAGE_SIZE,
-            memory_byte_cycles: self.tally.memory_byte_cycles,
+            memory_kib_cycles: self.tally.memory_kib_cycles,
             ..Counters::default()
         };
         self.timing.report(&mut counters.parts);

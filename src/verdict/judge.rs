@@ -1,12 +1,11 @@
 //! From a measurement to a verdict: one function for programs, one for functions under the driver.
 use super::{Comparison, Verdict, compare};
 use crate::dataset::TestCase;
-use crate::measurement::{BackendName, Measurement};
+use crate::measurement::Measurement;
 use crate::sim::outcome::{Device, Exit};
 
 /// How much of standard error a verdict quotes.
 const QUOTED_BYTES: usize = 400;
-const SIGXCPU: u8 = 24;
 const SIGABRT: u8 = 6;
 
 /// Judges the run of a program on one test case: exit code 0 and the expected standard output.
@@ -89,7 +88,6 @@ fn failed_assertion(measurement: &Measurement) -> Option<String> {
 
 /// The verdict that the exit alone gives; `None` for exit code 0.
 fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict> {
-    let native = measurement.backend == BackendName::Native;
     Some(match &measurement.exit {
         Exit::Exited { code: 0 } => return None,
         Exit::Exited { code } => Verdict::ExitCode {
@@ -97,10 +95,6 @@ fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict
             code: *code,
             text: last_line(&measurement.stderr),
         },
-        // The CPU time limit of the host is the native backend's own limit, not the candidate's doing.
-        Exit::Signaled {
-            signal: SIGXCPU, ..
-        } if native => Verdict::TimeLimit { case },
         Exit::Signaled {
             signal,
             address,
@@ -145,8 +139,6 @@ fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict
             what: format!("cannot load the program: {reason}"),
             remedy: "run `tickmark doctor`, which checks compiler and interpreter".into(),
         },
-        Exit::TimeLimit => Verdict::TimeLimit { case },
-        Exit::WallClock if native => Verdict::TimeLimit { case },
         Exit::WallClock => Verdict::BackendFailure {
             what: "the wall-clock guard of the host ended the run".into(),
             remedy: "run again on a less busy host, or lower the instruction limit".into(),
@@ -200,6 +192,7 @@ fn signal_name(signal: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::BackendName;
     use crate::sim::outcome::{Counters, Region};
 
     fn measurement(exit: Exit) -> Measurement {
@@ -283,12 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn the_wall_clock_is_a_limit_natively_and_our_failure_in_a_simulation() {
-        let mut run = measurement(Exit::WallClock);
-        assert!(judged(&run).is_failure_of_ours());
-        run.backend = BackendName::Native;
+    fn the_wall_clock_is_our_failure_and_the_limit_of_cpu_time_is_the_candidates() {
+        assert!(judged(&measurement(Exit::WallClock)).is_failure_of_ours());
         assert_eq!(
-            judged(&run),
+            judged(&measurement(Exit::TimeLimit)),
             Verdict::TimeLimit {
                 case: Some("7".into())
             }

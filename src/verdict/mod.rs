@@ -91,7 +91,7 @@ pub enum Verdict {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         case: Option<String>,
     },
-    /// The time limit was reached (native backend, which has no other way to end a loop).
+    /// The limit of CPU time was reached (native backend, which has no other way to end a loop).
     TimeLimit {
         /// Name of the case.
         #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -83,13 +83,13 @@ impl Pair {
 }
 
 /// What one instance came to.
-enum Result1 {
+enum Comparison {
     Same(Ending),
     Unsupported,
     Mismatch(Ending, String),
 }
 
-fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Result1 {
+fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Comparison {
     for (at, bytes) in &instance.writes {
         pair.write(*at, bytes);
     }
@@ -120,7 +120,7 @@ fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Res
         match &guest_ending {
             GuestEnding::Unsupported => {
                 pair.compare_memory();
-                return Result1::Unsupported;
+                return Comparison::Unsupported;
             }
             GuestEnding::Ending(e) if same_ending(ending, *e, Some(insn)) => {
                 found = differences(instance, standing, ending, &host, &guest);
@@ -140,9 +140,9 @@ fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Res
             other => found.push(format!("ending: {ending:x?}, not {other:x?}")),
         }
         if let Some(at) = instance.memory {
-            for range in opaque_bytes(insn) {
-                let from = at.wrapping_add(range.start).clamp(DATA, DATA + DATA_SIZE);
-                let to = at.wrapping_add(range.end).clamp(DATA, DATA + DATA_SIZE);
+            for (start, end) in opaque_bytes(insn) {
+                let from = at.wrapping_add(*start).clamp(DATA, DATA + DATA_SIZE);
+                let to = at.wrapping_add(*end).clamp(DATA, DATA + DATA_SIZE);
                 if from < to {
                     let bytes =
                         pair.host.data()[(from - DATA) as usize..(to - DATA) as usize].to_vec();
@@ -160,7 +160,7 @@ fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Res
         }
     }
     if text.is_empty() {
-        return Result1::Same(ending);
+        return Comparison::Same(ending);
     }
     let text = format!(
         "{:?}  {}  {}\n  at {:#x}, with{}\n{text}",
@@ -170,7 +170,7 @@ fn run_instance(pair: &mut Pair, instance: &Instance, standing: Standing) -> Res
         insn.ip(),
         inputs(instance, &before)
     );
-    Result1::Mismatch(ending, text)
+    Comparison::Mismatch(ending, text)
 }
 
 /// Whether both sides ended alike at this instruction.
@@ -181,12 +181,14 @@ pub(crate) fn same_ending(host: Ending, guest: Ending, insn: Option<&Instruction
     let (Ending::Trap(host), Ending::Trap(guest)) = (host, guest) else {
         return false;
     };
-    // `cmps` has two operands, and which of them faults first is not architectural (it differs with the prefix).
+    // `cmps` has two operands, and which of them faults first is not architectural (it differs with the prefix); so it is
+    // with the many of `enter`.
     let access = |trap| matches!(trap, Trap::Page(_) | Trap::Protection);
     if insn.is_some_and(|insn| {
+        use Mnemonic as M;
         matches!(
             insn.mnemonic(),
-            Mnemonic::Cmpsb | Mnemonic::Cmpsw | Mnemonic::Cmpsd | Mnemonic::Cmpsq
+            M::Cmpsb | M::Cmpsw | M::Cmpsd | M::Cmpsq | M::Enter
         )
     }) {
         return access(host) && access(guest);
@@ -231,12 +233,12 @@ pub(crate) fn run_code(
             continue;
         };
         let (ending, mismatch) = match run_instance(pair, &instance, standing) {
-            Result1::Unsupported => {
+            Comparison::Unsupported => {
                 row.unsupported += 1;
                 continue;
             }
-            Result1::Same(ending) => (ending, None),
-            Result1::Mismatch(ending, text) => (ending, Some(text)),
+            Comparison::Same(ending) => (ending, None),
+            Comparison::Mismatch(ending, text) => (ending, Some(text)),
         };
         row.compared += 1;
         let memory =

@@ -104,6 +104,16 @@ fn standing(code: Code) -> Option<Standing> {
             "a prefetch with a register operand: vendors differ in whether it is #UD",
         ));
     }
+    if info.fwait() {
+        return Some(Standing::Excluded(
+            "two instructions: the decoder gives WAIT and the other one",
+        ));
+    }
+    if code == Code::Ud0 {
+        return Some(Standing::Excluded(
+            "the decoder gives the forms of UD0 that have operands",
+        ));
+    }
     if code == Code::Movsxd_r16_rm16 {
         return Some(Standing::Excluded(
             "vendors differ in the width of the memory operand",

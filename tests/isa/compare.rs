@@ -75,7 +75,7 @@ pub(crate) fn undefined_status(insn: &Instruction) -> u16 {
 
 /// Bytes of the stored x87 state that hold the last instruction's opcode and addresses (processors differ in when they
 /// keep them) or that are reserved: offsets in the memory operand.
-pub(crate) fn opaque_bytes(insn: &Instruction) -> &'static [std::ops::Range<u64>] {
+pub(crate) fn opaque_bytes(insn: &Instruction) -> &'static [(u64, u64)] {
     if !matches!(
         insn.mnemonic(),
         Mnemonic::Fnstenv | Mnemonic::Fnsave | Mnemonic::Fxsave | Mnemonic::Fxsave64
@@ -84,10 +84,10 @@ pub(crate) fn opaque_bytes(insn: &Instruction) -> &'static [std::ops::Range<u64>
     }
     match insn.memory_size() {
         // Upper halves of the three words are reserved, and read as ones.
-        MemorySize::FpuEnv28 | MemorySize::FpuState108 => &[12..28],
-        MemorySize::FpuEnv14 | MemorySize::FpuState94 => &[6..14],
+        MemorySize::FpuEnv28 | MemorySize::FpuState108 => &[(12, 28)],
+        MemorySize::FpuEnv14 | MemorySize::FpuState94 => &[(6, 14)],
         // MXCSR_MASK, which the processor chooses, and what software may use.
-        _ => &[6..24, 28..32, 416..512],
+        _ => &[(6, 24), (28, 32), (416, 512)],
     }
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn memory_differences(host: &[u8], guest: &[u8]) -> Vec<String> {
     let Some(first) = differing.next() else {
         return Vec::new();
     };
-    let last = differing.last().unwrap_or(first).min(first + 31);
+    let last = differing.next_back().unwrap_or(first).min(first + 31);
     vec![format!(
         "memory at {:#x}: {}, not {}",
         DATA + first as u64,

@@ -3,8 +3,8 @@ use super::host::EXIT_SIZE;
 use super::image::{CODE, CODE_SIZE, DATA, DATA_END, DATA_SIZE, FLAGS, Image, PAGE};
 use super::random::{Lanes, Random};
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Encoder, Instruction, MemorySize, Mnemonic, OpCodeOperandKind,
-    OpKind, Register,
+    Code, Decoder, DecoderOptions, Encoder, FlowControl, Instruction, MemorySize, Mnemonic,
+    OpCodeOperandKind, OpKind, Register,
 };
 
 /// Bytes of code area that one instance uses.
@@ -117,10 +117,23 @@ impl Generator {
             far_memory |= self.set_operand(&mut draft, rng, i as u32, kind, target)?;
         }
         self.set_prefixes(&mut draft, rng);
-        let bytes = encode(&draft.insn, entry)?;
-        let insn = decode(&bytes, entry);
+        let mut bytes = encode(&draft.insn, entry)?;
+        let mut insn = decode(&bytes, entry);
         if insn.code() != self.code || insn.len() != bytes.len() {
             return None;
+        }
+        if !self.string && rng.percent(6) {
+            let more = with_idle_prefix(rng, &bytes);
+            let again = decode(&more, entry);
+            // AMD processors cut the target of a branch with prefix 0x66 to 16 bits.
+            let cut = more[0] == 0x66 && insn.flow_control() != FlowControl::Next;
+            if !cut
+                && again.code() == self.code
+                && again.len() == more.len()
+                && same_operands(&insn, &again)
+            {
+                (bytes, insn) = (more, again);
+            }
         }
         if self.goes_astray(&draft) {
             return None;
@@ -426,8 +439,8 @@ impl Generator {
             _ => None,
         };
         slot.is_some_and(|at| {
-            let readable = at >= DATA && at <= DATA_END - 8;
-            let written = at >= DATA && at <= DATA + DATA_SIZE - 8;
+            let readable = (DATA..=DATA_END - 8).contains(&at);
+            let written = (DATA..=DATA + DATA_SIZE - 8).contains(&at);
             readable && !written
         })
     }
@@ -831,6 +844,32 @@ impl Draft {
         });
         Some(())
     }
+}
+
+/// The bytes with a prefix that should change nothing: a segment with base 0, an operand size that REX.W overrules, a
+/// repetition where nothing repeats, an empty REX.
+fn with_idle_prefix(rng: &mut Random, bytes: &[u8]) -> Vec<u8> {
+    let prefix = rng.pick(&[0x26, 0x2e, 0x36, 0x3e, 0x65, 0x66, 0xf2, 0xf3, 0x40, 0x40]);
+    let legacy = [
+        0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3,
+    ];
+    let at = match prefix {
+        // Anywhere else, REX would not count.
+        0x40 => bytes.iter().take_while(|b| legacy.contains(b)).count(),
+        _ => 0,
+    };
+    let mut out = bytes.to_vec();
+    out.insert(at, prefix);
+    out
+}
+
+fn same_operands(a: &Instruction, b: &Instruction) -> bool {
+    // RIP-relative operands move with the length, and REX makes SPL of AH.
+    a.memory_displacement64() == b.memory_displacement64()
+        && (0..a.op_count())
+            .all(|i| a.op_kind(i) == b.op_kind(i) && a.op_register(i) == b.op_register(i))
+        && a.op_count() > 0
+        && a.op0_kind() != OpKind::NearBranch64
 }
 
 /// 16-bit double shifts by more than 16: the count register is drawn again where it is free.

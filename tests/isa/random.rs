@@ -195,14 +195,14 @@ impl Random {
                 // Few letters, so that strings match, and zeros, so that they end.
                 let wide = self.percent(50);
                 let zeros = self.percent(70);
-                for i in 0..16 {
-                    bytes[i] = match self.below(12) {
+                for (i, byte) in bytes.iter_mut().enumerate() {
+                    *byte = match self.below(12) {
                         0 if zeros => 0,
                         1 => self.next() as u8,
                         _ => b'a' + self.below(4) as u8,
                     };
                     if wide && i % 2 == 1 {
-                        bytes[i] = 0;
+                        *byte = 0;
                     }
                 }
             }

@@ -599,26 +599,31 @@ fn run(pair: &mut Pair, sequence: &Sequence, assembled: &Assembled) -> (Ending, 
     (ending, found)
 }
 
-/// Leaves out instructions as long as the sides still disagree.
+/// Leaves out instructions as long as the sides still disagree. A removal changes what branches skip, so one pass is not
+/// enough.
 fn shrink(pair: &mut Pair, sequence: &Sequence) -> Sequence {
     let mut best = sequence.clone();
-    let mut i = best.items.len();
-    while i > 0 {
-        i -= 1;
-        let mut less = best.clone();
-        less.items.remove(i);
-        if less.items.is_empty() {
-            continue;
-        }
-        if let Some(assembled) = less.assemble()
+    loop {
+        let before = best.items.len();
+        for i in (0..before).rev() {
+            let counter = best.items.len().checked_sub(2) == Some(i)
+                && best.items.iter().any(|item| matches!(item, Item::Back(_)));
             // Without its counter, a loop might have no end.
-            && !(less.items.iter().any(|item| matches!(item, Item::Back(_))) && i + 2 == best.items.len())
-            && !run(pair, &less, &assembled).1.is_empty()
-        {
-            best = less;
+            if counter || best.items.len() == 1 || i >= best.items.len() {
+                continue;
+            }
+            let mut less = best.clone();
+            less.items.remove(i);
+            if let Some(assembled) = less.assemble()
+                && !run(pair, &less, &assembled).1.is_empty()
+            {
+                best = less;
+            }
+        }
+        if best.items.len() == before {
+            return best;
         }
     }
-    best
 }
 
 fn show(pair: &mut Pair, sequence: &Sequence) -> String {

@@ -345,3 +345,162 @@ fn file(world: &World, path: &str) -> Option<(String, Arc<[u8]>)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::isa::state::RAX;
+
+    fn program(path: &str) -> Program {
+        Program {
+            path: path.to_owned(),
+            arguments: vec![path.as_bytes().to_vec(), b"argument".to_vec()],
+            environment: Vec::new(),
+            stdin: Arc::from([]),
+            world: World::new(),
+            device: None,
+            seed: 3,
+        }
+    }
+
+    fn loaded(program: &Program) -> Result<Guest, LoadError> {
+        load(program, &Limits::default(), &Profile::x86_64_v2())
+    }
+
+    fn reason(program: &Program) -> String {
+        loaded(program).expect_err("it must be refused").to_string()
+    }
+
+    fn argument(guest: &mut Guest, number: u64) -> Vec<u8> {
+        let pointer = guest
+            .mem
+            .read::<u64>(guest.cpu.gpr[RSP] + 8 + 8 * number)
+            .unwrap();
+        guest.mem.copy_c_string(pointer, 1000).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_with_its_reason() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"", "empty"),
+            (b"MZ\x90", "Windows"),
+            (b"!<arch>\n", "archive"),
+            (b"hello", "neither an ELF"),
+            (b"#!\n", "names no interpreter"),
+            (
+                b"#!/no/such/python3\n",
+                "interpreter /no/such/python3 not found",
+            ),
+            (b"#!/x\n", "more than 5 deep"),
+            (b"\x7fELF", "truncated"),
+        ];
+        for (content, part) in cases {
+            let mut program = program("/x");
+            program.world.add_file("/x", (*content).into(), true);
+            let text = reason(&program);
+            assert!(text.contains(part), "{text:?} should say {part:?}");
+        }
+        assert!(reason(&program("/nope")).contains("/nope: not found"));
+        assert!(reason(&program("/tmp")).contains("not found"));
+        let mut small = program("/x");
+        small
+            .world
+            .add_file("/x", elf::tests::executable(b"").into(), true);
+        let limits = Limits {
+            stack_bytes: 100,
+            ..Limits::default()
+        };
+        let text = load(&small, &limits, &Profile::x86_64_v2())
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("stack of 100 bytes"), "{text}");
+        let limits = Limits {
+            memory_bytes: 4096,
+            ..Limits::default()
+        };
+        let text = load(&small, &limits, &Profile::x86_64_v2())
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("memory limit"), "{text}");
+        small.arguments = vec![vec![b'x'; 1 << 20]; 80];
+        assert!(reason(&small).contains("arguments and environment"));
+    }
+
+    #[test]
+    fn a_missing_dynamic_linker_is_named() {
+        // A second program header, PT_INTERP, whose path stands at the end of the file.
+        let path = b"/lib64/ld.so\0";
+        let mut file = elf::tests::executable(&[0; 64]);
+        elf::tests::put(&mut file, 56, &2u16.to_le_bytes());
+        elf::tests::put(&mut file, 120, &3u32.to_le_bytes());
+        let at = file.len() as u64;
+        elf::tests::put(&mut file, 128, &at.to_le_bytes());
+        elf::tests::put(&mut file, 152, &(path.len() as u64).to_le_bytes());
+        file.extend_from_slice(path);
+        let mut program = program("/x");
+        program.world.add_file("/x", file.into(), true);
+        assert!(reason(&program).contains("its interpreter /lib64/ld.so is not among"));
+        // With one, execution starts there.
+        let mut linker = elf::tests::executable(b"\x0f\x05");
+        elf::tests::put(&mut linker, 16, &3u16.to_le_bytes());
+        elf::tests::put(&mut linker, 24, &0x78u64.to_le_bytes());
+        elf::tests::put(&mut linker, 80, &0u64.to_le_bytes());
+        program
+            .world
+            .add_file("/lib/ld-real.so", linker.into(), true);
+        program
+            .world
+            .add_symlink("/lib64/ld.so", "../lib/ld-real.so");
+        let guest = loaded(&program).unwrap();
+        let top = Profile::x86_64_v2().stack_top - (256 << 20) - STACK_GUARD;
+        assert_eq!(guest.cpu.rip, top - PAGE_SIZE + 0x78);
+        let read: Vec<&str> = guest.kernel.read_set().iter().map(String::as_str).collect();
+        assert_eq!(read, ["/lib/ld-real.so", "/x"]);
+    }
+
+    #[test]
+    fn a_script_runs_its_interpreter_with_its_line() {
+        let mut program = program("script");
+        program.world.add_file(
+            "/tmp/script",
+            b"#! /usr/bin/tool  -a  b \nrest"[..].into(),
+            true,
+        );
+        program
+            .world
+            .add_file("/usr/bin/tool", elf::tests::executable(b"").into(), true);
+        let mut guest = loaded(&program).unwrap();
+        let arguments: Vec<Vec<u8>> = (0..4).map(|i| argument(&mut guest, i)).collect();
+        assert_eq!(
+            arguments,
+            [&b"/usr/bin/tool"[..], b"-a  b", b"script", b"argument"]
+        );
+    }
+
+    #[test]
+    fn the_first_state_depends_on_the_program_alone() {
+        let mut program = program("/x");
+        program
+            .world
+            .add_file("/x", elf::tests::executable(b"\x0f\x05").into(), true);
+        let (one, two) = (loaded(&program).unwrap(), loaded(&program).unwrap());
+        assert_eq!(format!("{one:?}"), format!("{two:?}"));
+        assert_eq!((one.cpu.rip, one.cpu.gpr[RSP] % 16), (0x40_0078, 0));
+        assert_eq!(one.cpu.gpr[RAX], 0);
+    }
+
+    #[test]
+    fn snapshots_do_not_see_each_other() {
+        let mut program = program("/x");
+        program
+            .world
+            .add_file("/x", elf::tests::executable(b"\x0f\x05").into(), true);
+        let mut guest = loaded(&program).unwrap();
+        let frozen = guest.snapshot();
+        let mut fork = frozen.fork_frozen();
+        fork.mem.copy_in(fork.cpu.gpr[RSP], &[9]).unwrap();
+        fork.kernel.stdout.push(1);
+        assert_eq!(guest.mem.read::<u8>(guest.cpu.gpr[RSP]).unwrap(), 2, "argc");
+        assert!(guest.kernel.stdout.is_empty() && frozen.kernel.stdout.is_empty());
+    }
+}

@@ -241,7 +241,7 @@ mod tests {
             at += 8;
             value
         };
-        let mut string = |mem: &mut Memory, at| mem.copy_c_string(at, 100).unwrap().unwrap();
+        let string = |mem: &mut Memory, at| mem.copy_c_string(at, 100).unwrap().unwrap();
         assert_eq!(next(&mut mem), 3);
         for expected in &arguments {
             let pointer = next(&mut mem);

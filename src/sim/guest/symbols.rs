@@ -74,3 +74,77 @@ fn in_table(file: &[u8], kind: u32, address: u64) -> Option<String> {
         format!("{text}+{within:#x}")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::elf::tests::{executable, put};
+    use super::*;
+
+    /// The one-segment executable with `.symtab` (section 1) and `.strtab` (section 2) behind it.
+    fn with_symbols(symbols: &[(&str, u8, u16, u64, u64)]) -> Vec<u8> {
+        let mut file = executable(&[0x90; 64]);
+        let mut strings = vec![0];
+        let mut table = vec![0; SYMBOL_SIZE as usize];
+        for &(name, info, section, value, size) in symbols {
+            table.extend((strings.len() as u32).to_le_bytes());
+            table.extend([info, 0]);
+            table.extend(section.to_le_bytes());
+            table.extend(value.to_le_bytes());
+            table.extend(size.to_le_bytes());
+            strings.extend(name.as_bytes());
+            strings.push(0);
+        }
+        let table_at = file.len() as u64;
+        file.extend(&table);
+        let strings_at = file.len() as u64;
+        file.extend(&strings);
+        let sections_at = file.len() as u64;
+        let mut sections = vec![0; 3 * 64];
+        put(&mut sections, 64 + 4, &SHT_SYMTAB.to_le_bytes());
+        put(&mut sections, 64 + 24, &table_at.to_le_bytes());
+        put(&mut sections, 64 + 32, &(table.len() as u64).to_le_bytes());
+        put(&mut sections, 64 + 40, &2u32.to_le_bytes());
+        put(&mut sections, 128 + 24, &strings_at.to_le_bytes());
+        file.extend(&sections);
+        put(&mut file, 40, &sections_at.to_le_bytes());
+        put(&mut file, 60, &3u16.to_le_bytes());
+        file
+    }
+
+    #[test]
+    fn the_function_that_holds_an_address_is_named() {
+        let file = with_symbols(&[
+            ("data", 1, 1, 0x40_0078, 64),
+            ("first", 2, 1, 0x40_0078, 16),
+            ("second", 2, 1, 0x40_0088, 16),
+            ("elsewhere", 2, 0, 0x40_0088, 16),
+            ("label", 0, 1, 0x40_00a0, 0),
+        ]);
+        for (offset, expected) in [
+            (0x78, Some("first")),
+            (0x87, Some("first+0xf")),
+            (0x88, Some("second")),
+            (0x9f, None),
+            (0xa8, Some("label+0x8")),
+            (0x4000, None),
+        ] {
+            assert_eq!(name(&file, offset).as_deref(), expected, "{offset:#x}");
+        }
+        assert_eq!(name(&executable(b""), 0x78), None, "no tables");
+    }
+
+    #[test]
+    fn damaged_tables_give_no_name_and_no_panic() {
+        let good = with_symbols(&[("first", 2, 1, 0x40_0078, 16)]);
+        for len in 0..good.len() {
+            let _ = name(&good[..len], 0x78);
+        }
+        for at in 0..good.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut bent = good.clone();
+                bent[at] = value;
+                let _ = name(&bent, 0x78);
+            }
+        }
+    }
+}

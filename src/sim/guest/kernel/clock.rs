@@ -105,7 +105,7 @@ impl Kernel {
     /// The absolute reading of a clock that can be slept on.
     pub(super) fn sleeping_clock(&self, clock: i32) -> Result<u64, Errno> {
         match clock {
-            3 | 4 | 5 | 6 => Err(if clock == 3 { EINVAL } else { EOPNOTSUPP }),
+            3..=6 => Err(EOPNOTSUPP),
             _ => self.clock(clock),
         }
     }

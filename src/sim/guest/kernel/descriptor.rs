@@ -53,6 +53,23 @@ pub(super) enum Object {
     Epoll(BTreeMap<i32, (u32, u64)>),
 }
 
+impl Object {
+    /// Bytes that the kernel keeps for this besides what files hold: they count against the memory limit, or opening
+    /// the same thing many times would fill the host's memory.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        match self {
+            Self::Text(bytes) => bytes.len() as u64,
+            Self::Directory {
+                entries: Some(entries),
+            } => entries
+                .iter()
+                .map(|e| (size_of::<DirectoryEntry>() + e.name.len()) as u64)
+                .sum(),
+            _ => 0,
+        }
+    }
+}
+
 /// One name of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DirectoryEntry {
@@ -217,8 +234,8 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Closes a descriptor; the file whose last handle that was, if it was one.
-    pub(super) fn close(&mut self, fd: i32) -> Result<Option<FileId>, Errno> {
+    /// Closes a descriptor; what it stood for, if that was its last handle.
+    pub(super) fn close(&mut self, fd: i32) -> Result<Option<Object>, Errno> {
         let handle = self.table.remove(&fd).ok_or(EBADF)?;
         let open = self.open.get_mut(&handle.open).ok_or(EBADF)?;
         open.handles -= 1;
@@ -235,7 +252,6 @@ impl Descriptors {
             }
         }
         let pipe = match open.object {
-            Object::File(id) => return Ok(Some(id)),
             Object::PipeReader(pipe) => {
                 self.pipes.entry(pipe).or_default().readers -= 1;
                 pipe
@@ -244,7 +260,7 @@ impl Descriptors {
                 self.pipes.entry(pipe).or_default().writers -= 1;
                 pipe
             }
-            _ => return Ok(None),
+            object => return Ok(Some(object)),
         };
         if self
             .pipes

@@ -15,6 +15,8 @@ pub(super) type FileId = u64;
 
 /// What an entry of the overlay costs besides its content: without a price, names alone could fill the host's memory.
 const ENTRY_COST: u64 = 512;
+/// The largest file, as on ext4 with blocks of 4 KiB.
+pub(super) const MAX_FILE_SIZE: u64 = (1 << 44) - 4096;
 /// Inode numbers of guest-made files follow this one; those of the world are hashes below it.
 const FIRST_NEW_INODE: u64 = 1 << 40;
 
@@ -279,7 +281,8 @@ impl FileSystem {
         if let Some(path) = &file.unchanged {
             self.changes.remove(path);
         } else if file.links == 0 {
-            self.held_bytes -= owned_bytes(&file.content);
+            let bytes = owned_bytes(&file.content) + ENTRY_COST;
+            self.release(bytes);
         } else {
             return;
         }
@@ -288,6 +291,7 @@ impl FileSystem {
 
     /// Makes an empty file.
     pub(super) fn create(&mut self, mem: &Memory, path: &str, mode: u32) -> Result<FileId, Stop> {
+        self.charge(mem, name_cost(path))?;
         let id = self.create_unnamed(mem, mode)?;
         self.files.get_mut(&id).ok_or(EIO)?.links = 1;
         self.changes.insert(path.to_owned(), Change::File(id));
@@ -320,7 +324,7 @@ impl FileSystem {
         path: &str,
         mode: u32,
     ) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST)?;
+        self.charge(mem, name_cost(path))?;
         let status = DirectoryStatus {
             mode: mode & 0o1777,
             owner: GUEST_UID,
@@ -338,7 +342,7 @@ impl FileSystem {
         path: &str,
         target: &str,
     ) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST + target.len() as u64)?;
+        self.charge(mem, name_cost(path) + target.len() as u64)?;
         self.changes
             .insert(path.to_owned(), Change::Symlink(target.into()));
         Ok(())
@@ -346,7 +350,7 @@ impl FileSystem {
 
     /// Gives a file another name, where nothing stands.
     pub(super) fn link(&mut self, mem: &Memory, from: &str, to: &str) -> Result<(), Stop> {
-        self.charge(mem, ENTRY_COST)?;
+        self.charge(mem, name_cost(to))?;
         let id = self.adopt(from)?;
         self.change(id)?.links += 1;
         self.changes.insert(to.to_owned(), Change::File(id));
@@ -361,7 +365,7 @@ impl FileSystem {
         status: DirectoryStatus,
     ) -> Result<(), Stop> {
         if !self.changes.contains_key(path) {
-            self.charge(mem, ENTRY_COST)?;
+            self.charge(mem, name_cost(path))?;
         }
         self.changes
             .insert(path.to_owned(), Change::Directory(status));
@@ -375,11 +379,13 @@ impl FileSystem {
             _ => None,
         };
         if self.world.lookup(path).is_some() {
-            self.charge(mem, ENTRY_COST)?;
+            if !self.changes.contains_key(path) {
+                self.charge(mem, name_cost(path))?;
+            }
             self.changes.insert(path.to_owned(), Change::Gone);
         } else {
             self.changes.remove(path);
-            self.held_bytes = self.held_bytes.saturating_sub(ENTRY_COST);
+            self.release(name_cost(path));
         }
         if let Some(id) = file {
             self.change(id)?.links -= 1;
@@ -451,7 +457,7 @@ impl FileSystem {
     ) -> Result<(), Stop> {
         let end = offset
             .checked_add(bytes.len() as u64)
-            .filter(|&e| e <= i64::MAX as u64)
+            .filter(|&e| e <= MAX_FILE_SIZE)
             .ok_or(EFBIG)?;
         let size = self.file(id)?.content.bytes().len() as u64;
         self.own(mem, id, end.max(size))?;
@@ -462,6 +468,9 @@ impl FileSystem {
 
     /// Sets the size, cutting off or adding zeros.
     pub(super) fn truncate(&mut self, mem: &Memory, id: FileId, size: u64) -> Result<(), Stop> {
+        if size > MAX_FILE_SIZE {
+            return Err(EFBIG.into());
+        }
         self.own(mem, id, size)
     }
 
@@ -471,7 +480,7 @@ impl FileSystem {
         if size > before {
             self.charge(mem, size - before)?;
         } else {
-            self.held_bytes -= before - size;
+            self.release(before - size);
         }
         let file = self.change(id)?;
         if let Content::Shared(bytes) = &file.content {
@@ -489,6 +498,12 @@ impl FileSystem {
         }
     }
 
+    /// Takes back what was charged.
+    pub(super) fn release(&mut self, bytes: u64) {
+        // Charges and releases of one name can differ where it stood in the world before: never below zero.
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+    }
+
     /// Counts bytes against the memory limit, together with the live pages of the process.
     pub(super) fn charge(&mut self, mem: &Memory, bytes: u64) -> Result<(), Stop> {
         let held = self.held_bytes.saturating_add(bytes);
@@ -498,6 +513,11 @@ impl FileSystem {
         self.held_bytes = held;
         Ok(())
     }
+}
+
+/// What a name costs.
+fn name_cost(path: &str) -> u64 {
+    ENTRY_COST + path.len() as u64
 }
 
 fn owned_bytes(content: &Content) -> u64 {

@@ -10,8 +10,10 @@ const CHANGEABLE: u32 = O_APPEND | O_NONBLOCK | 0o20_000 | 0o40_000 | 0o1_000_00
 
 impl Kernel {
     pub(super) fn close(&mut self, fd: i32) -> Answer {
-        if let Some(file) = self.descriptors.close(fd)? {
-            self.files.close(file);
+        match self.descriptors.close(fd)? {
+            Some(Object::File(id)) => self.files.close(id),
+            Some(object) => self.files.release(object.kept_bytes()),
+            None => {}
         }
         Ok(0)
     }
@@ -93,7 +95,17 @@ impl Kernel {
                 self.descriptors.set_close_on_exec(fd, argument & 1 != 0)?;
                 Ok(0)
             }
-            3 => Ok((open.status | if path_only { 0 } else { O_LARGEFILE }).into()),
+            3 => {
+                // What `open` opened, it opened as a large file.
+                let large = matches!(
+                    open.object,
+                    Object::File(_)
+                        | Object::Directory { .. }
+                        | Object::Character(_)
+                        | Object::Text(_)
+                );
+                Ok((open.status | if large && !path_only { O_LARGEFILE } else { 0 }).into())
+            }
             _ if path_only => Err(EBADF.into()),
             4 => {
                 let wanted = argument as u32 & CHANGEABLE;
@@ -109,7 +121,8 @@ impl Kernel {
             }
             // SETLK, SETLKW, OFD_SETLK, OFD_SETLKW: granted, for the same reason.
             6 | 7 | 37 | 38 => {
-                let kind = super::user::take::<32>(mem, argument)?[0];
+                let lock = super::user::take::<32>(mem, argument)?;
+                let kind = u16::from_le_bytes([lock[0], lock[1]]);
                 match kind {
                     0 if !open.readable() => Err(EBADF.into()),
                     1 if !open.writable() => Err(EBADF.into()),

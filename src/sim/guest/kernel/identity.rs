@@ -98,6 +98,7 @@ impl Kernel {
         }
     }
 
+    /// The group of a process: that of this one, which leads it; any other number is nobody.
     pub(super) fn process_group(&self, pid: i32) -> Answer {
         if pid == 0 || pid == GUEST_PID as i32 {
             Ok(GUEST_PID.into())
@@ -323,7 +324,7 @@ impl Kernel {
         if len < 8 || !len.is_multiple_of(8) {
             return Err(EINVAL.into());
         }
-        self.check_process(pid)?;
+        self.process_group(pid)?;
         give(mem, at, &1u64.to_le_bytes())?;
         Ok(8)
     }
@@ -335,7 +336,7 @@ impl Kernel {
         len: u64,
         at: u64,
     ) -> Answer {
-        self.check_process(pid)?;
+        self.process_group(pid)?;
         let mut first = [0; 1];
         if len > 0 {
             first = take(mem, at)?;

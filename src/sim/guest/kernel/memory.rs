@@ -480,3 +480,274 @@ impl Kernel {
         Ok(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, SCRATCH, failed, limits, program};
+    use super::*;
+
+    const FLAGS: u64 = MAP_PRIVATE | MAP_ANONYMOUS;
+    const NO_FD: u64 = u64::MAX;
+
+    fn map(process: &mut Process, at: u64, len: u64, flags: u64) -> i64 {
+        process.call("mmap", &[at, len, 3, flags, NO_FD, 0])
+    }
+
+    #[test]
+    fn brk_zeroes_whole_pages_and_keeps_bytes_inside_the_last() {
+        let mut process = Process::new();
+        let start = process.succeed("brk", &[0]);
+        assert_eq!(start % PAGE_SIZE, 0);
+        assert_eq!(
+            process.succeed("brk", &[start + 3 * PAGE_SIZE]),
+            start + 3 * PAGE_SIZE
+        );
+        process
+            .guest
+            .mem
+            .copy_in(start, &[7; 3 * PAGE_SIZE as usize])
+            .unwrap();
+        let live = process.guest.mem.live_pages();
+        assert_eq!(process.succeed("brk", &[start + 100]), start + 100);
+        assert_eq!(
+            process.guest.mem.live_pages(),
+            live - 2,
+            "released pages do not count"
+        );
+        assert_eq!(
+            process.succeed("brk", &[start + 3 * PAGE_SIZE]),
+            start + 3 * PAGE_SIZE
+        );
+        assert_eq!(
+            process.get(start + 50, 100),
+            [7; 100],
+            "the page that stayed keeps its bytes"
+        );
+        assert_eq!(
+            process.get(start + PAGE_SIZE, 2 * PAGE_SIZE as usize),
+            [0; 2 * PAGE_SIZE as usize]
+        );
+    }
+
+    #[test]
+    fn brk_refuses_by_answering_the_present_end() {
+        let mut process = Process::new();
+        let start = process.succeed("brk", &[0]);
+        for wanted in [1, start - 1, u64::MAX, 1 << 47, start + (65 << 20)] {
+            assert_eq!(process.succeed("brk", &[wanted]), start, "{wanted:x}");
+        }
+        map(
+            &mut process,
+            start + 8 * PAGE_SIZE,
+            PAGE_SIZE,
+            FLAGS | MAP_FIXED,
+        );
+        assert_eq!(
+            process.succeed("brk", &[start + 9 * PAGE_SIZE]),
+            start,
+            "a mapping is in the way"
+        );
+        assert_eq!(
+            process.succeed("brk", &[start + 8 * PAGE_SIZE]),
+            start + 8 * PAGE_SIZE
+        );
+    }
+
+    #[test]
+    fn mappings_go_down_from_the_top_and_fill_holes() {
+        let mut process = Process::new();
+        let a = map(&mut process, 0, 3 * PAGE_SIZE, FLAGS) as u64;
+        assert_eq!(a, 0x7fff_f7ff_f000 - 3 * PAGE_SIZE);
+        let b = map(&mut process, 0, 1, FLAGS) as u64;
+        assert_eq!(b, a - PAGE_SIZE);
+        process.succeed("munmap", &[a, PAGE_SIZE]);
+        assert_eq!(map(&mut process, 0, PAGE_SIZE, FLAGS) as u64, a);
+    }
+
+    #[test]
+    fn a_large_stack_moves_the_mappings_below_its_guard() {
+        let program = program();
+        let limits = crate::sim::outcome::Limits {
+            stack_bytes: 256 << 20,
+            memory_bytes: 1 << 30,
+            ..limits()
+        };
+        let mut process = Process::of(&program, &limits);
+        let a = map(&mut process, 0, PAGE_SIZE, FLAGS) as u64;
+        assert_eq!(a, USER_END - (256 << 20) - (1 << 20) - PAGE_SIZE);
+    }
+
+    #[test]
+    fn hints_and_fixed_addresses_are_honoured_as_linux_does() {
+        let mut process = Process::new();
+        let hint = 0x20_0000_0000;
+        assert_eq!(map(&mut process, hint + 5, PAGE_SIZE, FLAGS), hint as i64);
+        assert_ne!(
+            map(&mut process, hint, PAGE_SIZE, FLAGS),
+            hint as i64,
+            "taken"
+        );
+        assert_eq!(
+            map(&mut process, hint, PAGE_SIZE, FLAGS | MAP_FIXED_NOREPLACE),
+            failed(EEXIST)
+        );
+        process.guest.mem.copy_in(hint, &[9; 10]).unwrap();
+        assert_eq!(
+            map(&mut process, hint, PAGE_SIZE, FLAGS | MAP_FIXED),
+            hint as i64
+        );
+        assert_eq!(process.get(hint, 10), [0; 10], "replaced");
+        assert_eq!(
+            map(&mut process, hint + 1, PAGE_SIZE, FLAGS | MAP_FIXED),
+            failed(EINVAL)
+        );
+        assert_eq!(
+            map(&mut process, 0, PAGE_SIZE, FLAGS | MAP_FIXED),
+            failed(EPERM)
+        );
+        assert_eq!(
+            map(&mut process, 1 << 47, PAGE_SIZE, FLAGS | MAP_FIXED),
+            failed(ENOMEM)
+        );
+        assert_eq!(map(&mut process, 0, 0, FLAGS), failed(EINVAL));
+        assert_eq!(map(&mut process, 0, u64::MAX, FLAGS), failed(ENOMEM));
+        assert_eq!(
+            map(&mut process, 0, 65 << 20, FLAGS),
+            failed(ENOMEM),
+            "more than the machine has"
+        );
+        assert!(map(&mut process, 0, 65 << 20, FLAGS | MAP_NORESERVE) > 0);
+        assert!(map(&mut process, 0, PAGE_SIZE, FLAGS | MAP_32BIT) < LOW_TOP as i64);
+    }
+
+    #[test]
+    fn a_file_is_mapped_privately_and_ends_in_sigbus() {
+        let mut process = Process::new();
+        for path in ["/etc/passwd", "/tmp/copy"] {
+            if path == "/tmp/copy" {
+                let content = process.content("/etc/passwd");
+                process.file(path, &content);
+            }
+            let fd = process.open(path, 0);
+            let at = process.succeed("mmap", &[0, 2 * PAGE_SIZE, 3, MAP_PRIVATE, fd, 0]);
+            assert_eq!(process.get(at, 5), b"root:");
+            process.guest.mem.copy_in(at, b"ROOT").unwrap();
+            assert_eq!(process.get(at + PAGE_SIZE - 1, 1), [0]);
+            let beyond = process.guest.mem.read::<u8>(at + PAGE_SIZE).unwrap_err();
+            assert_eq!(
+                beyond,
+                crate::sim::memory::Fault::Bus {
+                    addr: at + PAGE_SIZE
+                },
+                "{path}"
+            );
+            assert!(process.content(path).starts_with(b"root:"));
+        }
+        let fd = process.open("/etc/passwd", 0);
+        assert_eq!(
+            process.call("mmap", &[0, 1, 3, MAP_SHARED, fd, 0]),
+            failed(EACCES)
+        );
+        assert_eq!(
+            process.call("mmap", &[0, 1, 1, MAP_PRIVATE, fd, 1]),
+            failed(EINVAL)
+        );
+        assert_eq!(
+            process.call("mmap", &[0, 1, 1, MAP_PRIVATE, 99, 0]),
+            failed(EBADF)
+        );
+        assert_eq!(
+            process.call("mmap", &[0, 1, 1, MAP_PRIVATE, 0, 0]),
+            failed(ENODEV)
+        );
+        let fd = process.open("/tmp/copy", O_RDWR);
+        process.exit("mmap", &[0, 1, 3, MAP_SHARED, fd, 0]);
+    }
+
+    #[test]
+    fn mremap_grows_in_place_or_moves_the_bytes() {
+        let mut process = Process::new();
+        let a = process.succeed("mmap", &[0x20_0000_0000, 2 * PAGE_SIZE, 3, FLAGS, NO_FD, 0]);
+        process.guest.mem.copy_in(a, &[5; 100]).unwrap();
+        let live = process.guest.mem.live_pages();
+        assert_eq!(
+            process.succeed("mremap", &[a, 2 * PAGE_SIZE, 4 * PAGE_SIZE, 0]),
+            a
+        );
+        map(
+            &mut process,
+            a + 4 * PAGE_SIZE,
+            PAGE_SIZE,
+            FLAGS | MAP_FIXED,
+        );
+        process.succeed("mprotect", &[a + 4 * PAGE_SIZE, PAGE_SIZE, 1]);
+        assert_eq!(
+            process.call("mremap", &[a, 4 * PAGE_SIZE, 8 * PAGE_SIZE, 0]),
+            failed(ENOMEM)
+        );
+        let b = process.succeed("mremap", &[a, 4 * PAGE_SIZE, 8 * PAGE_SIZE, MREMAP_MAYMOVE]);
+        assert_ne!(a, b);
+        assert_eq!(process.get(b, 100), [5; 100]);
+        assert_eq!(process.guest.mem.live_pages(), live);
+        assert!(process.guest.mem.read::<u8>(a).is_err());
+        assert_eq!(
+            process.succeed("mremap", &[b, 8 * PAGE_SIZE, PAGE_SIZE, 0]),
+            b
+        );
+        assert!(process.guest.mem.read::<u8>(b + PAGE_SIZE).is_err());
+        assert_eq!(
+            process.call("mremap", &[a, PAGE_SIZE, PAGE_SIZE * 2, 0]),
+            failed(EFAULT)
+        );
+        let to = 0x30_0000_0000;
+        let moved = process.succeed(
+            "mremap",
+            &[b, PAGE_SIZE, PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to],
+        );
+        assert_eq!((moved, process.get(to, 1)), (to, vec![5]));
+    }
+
+    #[test]
+    fn protection_and_advice_act_on_what_is_mapped() {
+        let mut process = Process::new();
+        let a = process.succeed("mmap", &[0x20_0000_0000, 4 * PAGE_SIZE, 3, FLAGS, NO_FD, 0]);
+        process.guest.mem.copy_in(a, &[5; 100]).unwrap();
+        assert_eq!(process.call("mprotect", &[a, PAGE_SIZE, 1]), 0);
+        assert!(process.guest.mem.copy_in(a, &[1]).is_err());
+        assert_eq!(
+            process.call("mprotect", &[a + 1, PAGE_SIZE, 1]),
+            failed(EINVAL)
+        );
+        assert_eq!(
+            process.call("mprotect", &[a, 8 * PAGE_SIZE, 3]),
+            failed(ENOMEM)
+        );
+        assert_eq!(
+            process.call("mprotect", &[a, PAGE_SIZE, 64]),
+            failed(EINVAL)
+        );
+        assert_eq!(process.call("madvise", &[a, PAGE_SIZE, 4]), 0);
+        assert_eq!(process.get(a, 4), [0; 4], "MADV_DONTNEED drops the bytes");
+        assert_eq!(
+            process.call("madvise", &[a, 8 * PAGE_SIZE, 4]),
+            failed(ENOMEM)
+        );
+        assert_eq!(process.call("madvise", &[a, PAGE_SIZE, 77]), failed(EINVAL));
+        let vector = process.bytes(&[0; 8]);
+        assert_eq!(process.call("mincore", &[a, 4 * PAGE_SIZE, vector]), 0);
+        assert_eq!(process.get(vector, 5), [1, 1, 1, 1, 0]);
+        assert_eq!(
+            process.call("mincore", &[a, 5 * PAGE_SIZE, vector]),
+            failed(ENOMEM)
+        );
+        assert_eq!(process.call("munmap", &[a, 0]), failed(EINVAL));
+        assert_eq!(process.call("munmap", &[a + 1, 1]), failed(EINVAL));
+        assert_eq!(
+            process.call("munmap", &[a, 1 << 40]),
+            0,
+            "holes do not matter"
+        );
+        assert!(process.guest.mem.read::<u8>(a).is_err());
+        assert!(process.guest.mem.read::<u8>(SCRATCH).is_ok());
+    }
+}

@@ -23,6 +23,8 @@ mod descriptor;
 mod entropy;
 mod filesystem;
 mod handle;
+#[cfg(test)]
+mod host_comparison;
 mod identity;
 mod memory;
 mod names;
@@ -30,6 +32,8 @@ mod path;
 mod signal;
 mod status;
 mod synthetic;
+#[cfg(test)]
+mod testing;
 mod transfer;
 mod user;
 mod wait;
@@ -533,6 +537,220 @@ impl Kernel {
                     self.unanswered.push(name.to_owned());
                 }
                 Err(ENOSYS.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Guest;
+    use super::testing::{Process, failed, limits, program};
+    use super::*;
+    use crate::sim::isa::state::RDI;
+
+    fn with_device(inputs: &[&[u8]], pause_at: Option<usize>) -> Process {
+        let mut program = program();
+        program.device = Some(Device {
+            nonce: *b"0123456789abcdef",
+            inputs: inputs.iter().map(|i| Arc::from(*i)).collect(),
+            pause_at,
+        });
+        Process::of(&program, &limits())
+    }
+
+    fn message(process: &mut Process, kind: u8, text: &str) -> Control {
+        let bytes = [&[kind], &b"0123456789abcdef"[..], text.as_bytes()].concat();
+        let at = process.bytes(&bytes);
+        process.control("write", &[198, at, bytes.len() as u64])
+    }
+
+    #[test]
+    fn a_call_sets_the_registers_that_the_instruction_sets() {
+        let mut process = Process::new();
+        process.guest.cpu.rip = 0x1234;
+        process.guest.cpu.flags.set_rflags(0x246);
+        assert_eq!(process.call("getpid", &[]), 100);
+        assert_eq!(process.guest.cpu.gpr[RCX], 0x1234);
+        assert_eq!(process.guest.cpu.gpr[R11], 0x246);
+        assert_eq!(process.guest.kernel.system_calls, 1);
+    }
+
+    #[test]
+    fn unknown_calls_are_listed_once_and_decided_ones_are_not() {
+        let mut process = Process::new();
+        for name in [
+            "io_setup",
+            "rseq",
+            "io_setup",
+            "clone3",
+            "membarrier",
+            "copy_file_range",
+        ] {
+            assert_eq!(process.call(name, &[0; 6]), failed(ENOSYS), "{name}");
+        }
+        for number in [500, 1 << 40, u64::MAX] {
+            process.guest.cpu.gpr[RAX] = number;
+            let Guest { cpu, mem, kernel } = &mut process.guest;
+            assert_eq!(kernel.syscall(cpu, mem, Now::default()), Control::Continue);
+        }
+        assert_eq!(
+            process.guest.kernel.unanswered,
+            ["io_setup", "unknown number"]
+        );
+    }
+
+    #[test]
+    fn other_processes_are_refused_with_their_reason() {
+        let mut process = Process::new();
+        for name in ["fork", "vfork", "clone", "execve"] {
+            let Exit::UnsupportedSyscall { name: reason } = process.exit(name, &[0; 6]) else {
+                panic!("{name}")
+            };
+            assert!(reason.starts_with(name), "{reason}");
+        }
+        assert_eq!(process.call("socket", &[2, 1, 0]), failed(EACCES));
+        assert_eq!(process.call("connect", &[0, 0, 0]), failed(ENOTSOCK));
+        assert_eq!(process.call("connect", &[77, 0, 0]), failed(EBADF));
+        assert_eq!(process.call("ptrace", &[0; 4]), failed(EPERM));
+        assert_eq!(process.call("wait4", &[u64::MAX, 0, 0, 0]), failed(ECHILD));
+        assert_eq!(
+            process.exit("exit_group", &[0x1_07]),
+            Exit::Exited { code: 7 }
+        );
+    }
+
+    #[test]
+    fn the_driver_marks_reports_and_reads() {
+        let mut process = with_device(&[b"one", b"", b"three"], None);
+        assert_eq!(
+            message(&mut process, Device::BEGIN, ""),
+            Control::Mark(MarkKind::Begin)
+        );
+        assert_eq!(process.guest.cpu.gpr[RAX], 17);
+        assert_eq!(
+            message(&mut process, Device::END, ""),
+            Control::Mark(MarkKind::End)
+        );
+        assert_eq!(
+            message(&mut process, Device::FAILED, "text"),
+            Control::Continue
+        );
+        assert_eq!(
+            process.guest.kernel.messages,
+            [(Device::FAILED, b"text".to_vec())]
+        );
+        let at = process.bytes(&[0; 16]);
+        assert_eq!(process.call("read", &[198, at, 2]), failed(EMSGSIZE));
+        assert_eq!(process.call("read", &[198, at, 16]), 3);
+        assert_eq!(process.get(at, 3), b"one");
+        assert_eq!(process.call("read", &[198, at, 16]), 0);
+        assert_eq!(process.call("read", &[198, at, 16]), 5);
+        assert_eq!(process.call("read", &[198, at, 16]), 0);
+    }
+
+    #[test]
+    fn messages_without_the_nonce_are_forged() {
+        for bytes in [&b"B"[..], b"B0123456789abcdeX", b"", b"D0123456789abcde"] {
+            let mut process = with_device(&[], None);
+            let at = process.bytes(bytes);
+            assert_eq!(
+                process.exit("write", &[198, at, bytes.len() as u64]),
+                Exit::ForgedMarker,
+                "{bytes:?}"
+            );
+        }
+        let mut process = Process::new();
+        let at = process.bytes(b"B0123456789abcdef");
+        assert_eq!(
+            process.call("write", &[198, at, 17]),
+            failed(EBADF),
+            "without a device there is none"
+        );
+    }
+
+    #[test]
+    fn a_paused_job_goes_on_as_if_it_had_not_paused() {
+        let read = |process: &mut Process| {
+            let at = testing::SCRATCH;
+            process.guest.cpu.rip = 0x40_0080;
+            process.control("read", &[198, at, 100])
+        };
+        let mut straight = with_device(&[b"load", b"case"], None);
+        let mut paused = with_device(&[b"load", b"other"], Some(1));
+        for process in [&mut straight, &mut paused] {
+            assert_eq!(read(process), Control::Continue);
+        }
+        let before = paused.guest.cpu.gpr[RAX];
+        assert_eq!(read(&mut paused), Control::Pause);
+        assert_eq!(paused.guest.cpu.rip, 0x40_007e);
+        assert_eq!((paused.guest.kernel.system_calls, before), (1, 4));
+        let mut resumed = paused.guest.snapshot();
+        resumed.kernel.resume_with(vec![Arc::from(*b"case")]);
+        resumed.cpu.rip = 0x40_0080;
+        let Guest { cpu, mem, kernel } = &mut resumed;
+        assert_eq!(kernel.syscall(cpu, mem, Now::default()), Control::Continue);
+        assert_eq!(read(&mut straight), Control::Continue);
+        assert_eq!(resumed.cpu.gpr[RAX], straight.guest.cpu.gpr[RAX]);
+        assert_eq!(resumed.cpu.gpr[RDI], 198);
+        // All of the kernel's state is the same, the way there is not in it.
+        straight.guest.kernel.set_pause_at(None);
+        assert_eq!(
+            format!("{:?}", resumed.kernel),
+            format!("{:?}", straight.guest.kernel)
+        );
+    }
+
+    #[test]
+    fn no_call_panics_or_allocates_by_a_claim() {
+        let words = [
+            0,
+            1,
+            2,
+            3,
+            4,
+            8,
+            16,
+            100,
+            4095,
+            0x40_0000,
+            testing::SCRATCH,
+            testing::SCRATCH + 100,
+            testing::SCRATCH + 200,
+            testing::SCRATCH + 400,
+            testing::SCRATCH + 2048,
+            1 << 31,
+            1 << 47,
+            1 << 63,
+            u64::MAX,
+            u64::MAX - 99,
+        ];
+        let mut pick = Entropy::new(7);
+        let mut next = |n: usize| {
+            let mut bytes = [0; 8];
+            pick.fill(&mut bytes);
+            (u64::from_le_bytes(bytes) % n as u64) as usize
+        };
+        let mut process = with_device(&[b"x"], None);
+        // Pointers lead to paths, small numbers and garbage.
+        let mut garbage = vec![0; 4096];
+        Entropy::new(8).fill(&mut garbage[2048..]);
+        garbage[100..106].copy_from_slice(b"/tmp/a");
+        garbage[200..215].copy_from_slice(b"/proc/self/fd/1");
+        garbage[400] = 3;
+        process.bytes(&garbage);
+        let mut fresh = process.guest.snapshot();
+        for round in 0..100_000 {
+            let number = if round % 2 == 0 { next(463) } else { next(340) } as u64;
+            let Guest { cpu, mem, kernel } = &mut process.guest;
+            cpu.gpr[RAX] = number;
+            for register in [RDI, RSI, RDX, R10, R8, R9] {
+                cpu.gpr[register] = words[next(words.len())];
+            }
+            if matches!(kernel.syscall(cpu, mem, Now::default()), Control::Exit(_))
+                || round % 500 == 0
+            {
+                process.guest = fresh.snapshot();
             }
         }
     }

@@ -320,6 +320,7 @@ impl Kernel {
                     return Err(EACCES.into());
                 }
                 let bytes = self.text(mem, text);
+                self.files.charge(mem, bytes.len() as u64)?;
                 Open::new(Object::Text(bytes.into()), status, Some(place.path))
             }
             Entry::Descriptor(fd) => {
@@ -429,9 +430,11 @@ impl Kernel {
                 }
                 let entries: std::sync::Arc<[DirectoryEntry]> =
                     self.directory_entries(&path).into();
-                self.descriptors.get_mut(fd)?.object = Object::Directory {
+                let object = Object::Directory {
                     entries: Some(entries.clone()),
                 };
+                self.files.charge(mem, object.kept_bytes())?;
+                self.descriptors.get_mut(fd)?.object = object;
                 entries
             }
         };
@@ -594,7 +597,13 @@ impl Kernel {
             }
             .into());
         }
-        let entry = place.found()?;
+        let entry = match (place.found(), &place.entry) {
+            // A slash is looked at before permission.
+            (_, Some(Entry::Directory(_))) if place.slash && !removing_directory => {
+                return Err(EISDIR.into());
+            }
+            (found, _) => found?,
+        };
         self.may_remove(&place)?;
         match (entry, removing_directory) {
             (Entry::Directory(_), false) => return Err(EISDIR.into()),
@@ -869,4 +878,338 @@ fn directory_record(entry: &DirectoryEntry, next: u64, wide: bool) -> Vec<u8> {
         record[size - 1] = entry.kind;
     }
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, failed, limits, program};
+    use super::*;
+
+    /// `/tmp/real/file`, links to it and to its directory, and two that go round.
+    fn linked() -> Process {
+        let mut program = program();
+        program
+            .world
+            .add_file("/data/real/file", b"content"[..].into(), false);
+        program.world.add_symlink("/data/file-link", "real/file");
+        program.world.add_symlink("/data/dir-link", "/data/real");
+        program.world.add_symlink("/data/up", "real/../real/./file");
+        program.world.add_symlink("/data/a", "b");
+        program.world.add_symlink("/data/b", "a");
+        program.world.add_symlink("/data/dangling", "nowhere");
+        program.world.set_working_directory("/data/real");
+        Process::of(&program, &limits())
+    }
+
+    fn status(process: &mut Process, path: &str) -> i64 {
+        let buffer = process.bytes(&[0; 144]);
+        process.at_path("stat", path, &[buffer])
+    }
+
+    #[test]
+    fn paths_lead_where_they_lead_on_linux() {
+        let mut process = linked();
+        for path in [
+            "/data/real/file",
+            "file",
+            "./file",
+            "../real/file",
+            "../file-link",
+            "../dir-link/file",
+            "/data/up",
+            "//data///real//file",
+            "/../../data/real/file",
+            "/proc/self/cwd/file",
+            "/proc/self/root/data/real/file",
+        ] {
+            assert_eq!(process.content(path), b"content", "{path}");
+        }
+        let long = "x".repeat(256);
+        let longer = "a/".repeat(2048);
+        for (path, errno) in [
+            ("", ENOENT),
+            ("missing", ENOENT),
+            ("missing/file", ENOENT),
+            ("file/", ENOTDIR),
+            ("file/.", ENOTDIR),
+            ("file/..", ENOTDIR),
+            ("file/x", ENOTDIR),
+            ("../file-link/", ENOTDIR),
+            ("/data/a", ELOOP),
+            ("/data/a/x", ELOOP),
+            ("/data/dangling", ENOENT),
+            (long.as_str(), ENAMETOOLONG),
+            (longer.as_str(), ENAMETOOLONG),
+            ("/proc/self/fd/0/x", ENOTDIR),
+            ("/proc/self/fd/00", ENOENT),
+            ("/proc/101", ENOENT),
+        ] {
+            assert_eq!(status(&mut process, path), failed(errno), "{path}");
+        }
+        assert_eq!(status(&mut process, "../dir-link/"), 0);
+        let target = process.bytes(&[0; 64]);
+        assert_eq!(process.at_path("readlink", "/data/up", &[target, 4]), 4);
+        assert_eq!(process.get(target, 5), b"real\0");
+        assert_eq!(
+            process.at_path("readlink", "/data/dir-link/", &[target, 64]),
+            failed(EINVAL)
+        );
+        assert_eq!(
+            process.at_path("readlink", "/proc/self/exe", &[target, 64]),
+            9
+        );
+        assert_eq!(process.get(target, 9), b"/bin/prog");
+        assert_eq!(
+            process.at_path("open", "/data/file-link", &[O_NOFOLLOW.into()]),
+            failed(ELOOP)
+        );
+    }
+
+    #[test]
+    fn only_opened_files_of_the_world_are_in_the_read_set() {
+        let mut process = linked();
+        status(&mut process, "file");
+        process.content("/etc/group");
+        process.content("../file-link");
+        process.file("/tmp/own", b"x");
+        process.content("/tmp/own");
+        let read: Vec<&str> = process
+            .guest
+            .kernel
+            .read_set()
+            .iter()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(read, ["/bin/prog", "/data/real/file", "/etc/group"]);
+    }
+
+    #[test]
+    fn files_are_made_changed_moved_and_removed_over_the_world() {
+        let mut process = Process::new();
+        let mut program_world = program();
+        program_world
+            .world
+            .add_file("/tmp/w/old", b"as given"[..].into(), false);
+        assert_eq!(
+            process.at_path("open", "/etc/new", &[u64::from(O_CREAT | O_WRONLY), 0o644]),
+            failed(EACCES)
+        );
+        assert_eq!(
+            process.at_path("open", "/etc/passwd", &[u64::from(O_RDWR)]),
+            failed(EACCES)
+        );
+        process.file("/tmp/a", b"one");
+        assert_eq!(process.content("/tmp/a"), b"one");
+        let flags = u64::from(O_CREAT | O_EXCL | O_WRONLY);
+        assert_eq!(
+            process.at_path("open", "/tmp/a", &[flags, 0o644]),
+            failed(EEXIST)
+        );
+        assert_eq!(
+            process.at_path("open", "/tmp/new/", &[u64::from(O_CREAT | O_WRONLY), 0o644]),
+            failed(EISDIR)
+        );
+        assert_eq!(process.at_path("mkdir", "/tmp/d/", &[0o755]), 0);
+        assert_eq!(process.at_path("mkdir", "/tmp/d", &[0o755]), failed(EEXIST));
+        assert_eq!(
+            process.at_path("mkdir", "/tmp/x/y", &[0o755]),
+            failed(ENOENT)
+        );
+        let inside = process.text("/tmp/d/b");
+        assert_eq!(process.at_path("rename", "/tmp/a", &[inside]), 0);
+        assert_eq!(status(&mut process, "/tmp/a"), failed(ENOENT));
+        assert_eq!(process.content("/tmp/d/b"), b"one");
+        assert_eq!(process.at_path("rmdir", "/tmp/d", &[]), failed(ENOTEMPTY));
+        assert_eq!(process.at_path("unlink", "/tmp/d", &[]), failed(EISDIR));
+        assert_eq!(process.at_path("rmdir", "/tmp/d/b", &[]), failed(ENOTDIR));
+        let deeper = process.text("/tmp/d/e");
+        assert_eq!(
+            process.at_path("rename", "/tmp/d", &[deeper]),
+            failed(EINVAL)
+        );
+        let moved = process.text("/tmp/m");
+        assert_eq!(process.at_path("rename", "/tmp/d", &[moved]), 0);
+        assert_eq!(process.content("/tmp/m/b"), b"one");
+        // An open file outlives its name.
+        let fd = process.open("/tmp/m/b", 0);
+        assert_eq!(process.at_path("unlink", "/tmp/m/b", &[]), 0);
+        let at = process.bytes(&[0; 8]);
+        assert_eq!(process.call("read", &[fd, at, 8]), 3);
+        assert_eq!(process.at_path("rmdir", "/tmp/m", &[]), 0);
+        assert_eq!(process.at_path("rmdir", "/", &[]), failed(EBUSY));
+        assert_eq!(process.at_path("rmdir", "/tmp/.", &[]), failed(EINVAL));
+    }
+
+    #[test]
+    fn a_changed_file_of_the_world_changes_for_this_guest_alone() {
+        let mut program = program();
+        program
+            .world
+            .add_file("/box/in.txt", b"as given"[..].into(), false);
+        program.world.set_working_directory("/box");
+        let mut process = Process::of(&program, &limits());
+        // It is root's: the guest can replace it in its own directory, not write to it.
+        assert_eq!(
+            process.at_path("open", "in.txt", &[u64::from(O_WRONLY)]),
+            failed(EACCES)
+        );
+        let held = process.open("in.txt", 0);
+        assert_eq!(process.at_path("unlink", "in.txt", &[]), 0);
+        assert_eq!(status(&mut process, "in.txt"), failed(ENOENT));
+        process.file("in.txt", b"mine");
+        assert_eq!(process.content("/box/in.txt"), b"mine");
+        let at = process.bytes(&[0; 8]);
+        assert_eq!(process.call("read", &[held, at, 8]), 8);
+        assert_eq!(process.get(at, 8), b"as given");
+        process.call("close", &[held]);
+        assert_eq!(process.content("/box/in.txt"), b"mine");
+        assert_eq!(
+            Process::of(&program, &limits()).content("/box/in.txt"),
+            b"as given"
+        );
+    }
+
+    #[test]
+    fn links_share_a_file_and_permissions_hold() {
+        let mut process = Process::new();
+        process.file("/tmp/a", b"one");
+        let other = process.text("/tmp/b");
+        assert_eq!(process.at_path("link", "/tmp/a", &[other]), 0);
+        process.file("/tmp/b", b"two");
+        assert_eq!(process.content("/tmp/a"), b"two");
+        assert_eq!(process.at_path("unlink", "/tmp/a", &[]), 0);
+        assert_eq!(process.content("/tmp/b"), b"two");
+        assert_eq!(process.at_path("chmod", "/tmp/b", &[0]), 0);
+        assert_eq!(process.at_path("open", "/tmp/b", &[0]), failed(EACCES));
+        assert_eq!(
+            process.at_path("chmod", "/etc/passwd", &[0o777]),
+            failed(EPERM)
+        );
+        let link = process.text("/tmp/s");
+        assert_eq!(process.at_path("symlink", "nowhere", &[link]), 0);
+        assert_eq!(process.at_path("mkdir", "/tmp/s", &[0o755]), failed(EEXIST));
+        // Creating through a dangling link makes what it names.
+        process.file("/tmp/s", b"made");
+        assert_eq!(process.content("/tmp/nowhere"), b"made");
+    }
+
+    #[test]
+    fn directories_list_everything_once_and_sorted() {
+        let mut program = program();
+        program.world.add_file("/box/m", b""[..].into(), false);
+        program.world.add_file("/box/sub/x", b""[..].into(), false);
+        program.world.set_working_directory("/box");
+        let mut process = Process::of(&program, &limits());
+        process.file("z", b"");
+        process.file("a", b"");
+        process.at_path("unlink", "m", &[]);
+        let fd = process.open(".", O_DIRECTORY);
+        let at = process.bytes(&[0; 400]);
+        assert_eq!(process.call("getdents64", &[fd, at, 10]), failed(EINVAL));
+        let mut names = Vec::new();
+        loop {
+            // Room for two at a time.
+            let n = process.succeed("getdents64", &[fd, at, 60]) as usize;
+            if n == 0 {
+                break;
+            }
+            let bytes = process.get(at, n);
+            let mut from = 0;
+            while from < n {
+                let size = usize::from(u16::from_le_bytes([bytes[from + 16], bytes[from + 17]]));
+                let name = bytes[from + 19..from + size]
+                    .split(|&b| b == 0)
+                    .next()
+                    .unwrap();
+                names.push((String::from_utf8(name.to_vec()).unwrap(), bytes[from + 18]));
+                from += size;
+            }
+        }
+        let expected =
+            [(".", 4), ("..", 4), ("a", 8), ("sub", 4), ("z", 8)].map(|(n, k)| (n.to_owned(), k));
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_working_directory_can_go_away() {
+        let mut process = Process::new();
+        process.at_path("mkdir", "/tmp/d", &[0o755]);
+        assert_eq!(process.at_path("chdir", "/tmp/d", &[]), 0);
+        let at = process.bytes(&[0; 64]);
+        assert_eq!(process.call("getcwd", &[at, 7]), 7);
+        assert_eq!(process.get(at, 7), b"/tmp/d\0");
+        assert_eq!(process.call("getcwd", &[at, 6]), failed(ERANGE));
+        assert_eq!(process.at_path("rmdir", "/tmp/d", &[]), 0);
+        assert_eq!(process.call("getcwd", &[at, 64]), failed(ENOENT));
+        assert_eq!(
+            process.at_path("open", "x", &[u64::from(O_CREAT | O_WRONLY), 0o644]),
+            failed(ENOENT)
+        );
+        assert_eq!(
+            process.at_path("chdir", "/etc/passwd", &[]),
+            failed(ENOTDIR)
+        );
+        assert_eq!(process.at_path("chdir", "/nope", &[]), failed(ENOENT));
+    }
+
+    #[test]
+    fn what_the_guest_writes_counts_against_its_memory() {
+        use crate::sim::outcome::Exit;
+        let mut process = Process::new();
+        let fd = process.open("/tmp/big", O_CREAT | O_RDWR);
+        assert_eq!(
+            process.exit("ftruncate", &[fd, 65 << 20]),
+            Exit::MemoryLimit
+        );
+        assert_eq!(process.call("ftruncate", &[fd, 60 << 20]), 0);
+        let at = process.bytes(b"x");
+        assert_eq!(
+            process.exit("pwrite64", &[fd, at, 1, 1 << 40]),
+            Exit::MemoryLimit
+        );
+        assert_eq!(
+            process.exit("ftruncate", &[fd, 64 << 20]),
+            Exit::MemoryLimit
+        );
+        process.call("close", &[fd]);
+        process.at_path("unlink", "/tmp/big", &[]);
+        let fd = process.open("/tmp/next", O_CREAT | O_RDWR);
+        assert_eq!(
+            process.call("ftruncate", &[fd, 60 << 20]),
+            0,
+            "what was removed counts no more"
+        );
+    }
+
+    #[test]
+    fn devices_and_descriptors_have_paths() {
+        let mut process = Process::new();
+        let at = process.bytes(&[1; 16]);
+        let zero = process.open("/dev/zero", 0);
+        assert_eq!(process.call("read", &[zero, at, 16]), 16);
+        assert_eq!(process.get(at, 16), [0; 16]);
+        let full = process.open("/dev/full", O_WRONLY);
+        assert_eq!(process.call("write", &[full, at, 1]), failed(ENOSPC));
+        let null = process.open("/dev/null", O_RDWR);
+        assert_eq!(process.call("write", &[null, at, 16]), 16);
+        assert_eq!(process.call("read", &[null, at, 16]), 0);
+        let stdin = process.open("/dev/stdin", 0);
+        assert_eq!(process.call("read", &[stdin, at, 6]), 6);
+        assert_eq!(process.get(at, 6), b"first\n");
+        assert_eq!(
+            process.call("read", &[0, at, 16]),
+            7,
+            "a pipe has one position"
+        );
+        process.file("/tmp/f", b"abc");
+        let fd = process.open("/tmp/f", 0);
+        process.call("read", &[fd, at, 2]);
+        assert_eq!(
+            process.content(&format!("/dev/fd/{fd}")),
+            b"abc",
+            "a file is opened anew"
+        );
+        assert_eq!(process.at_path("open", "/dev/tty", &[2]), failed(ENOENT));
+        assert_eq!(process.at_path("open", "/etc/shadow", &[0]), failed(ENOENT));
+    }
 }

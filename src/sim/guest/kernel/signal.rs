@@ -422,3 +422,172 @@ fn mnemonic(mem: &mut Memory, rip: u64) -> String {
         iced_x86::Decoder::with_ip(64, &bytes[..len], rip, iced_x86::DecoderOptions::NONE);
     format!("{:?}", decoder.decode().mnemonic()).to_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, failed};
+    use super::*;
+    use crate::sim::memory::{AccessKind, Protection};
+
+    fn fault(process: &mut Process, fault: Fault, rip: u64) -> Exit {
+        let super::super::super::Guest { cpu, mem, kernel } = &mut process.guest;
+        kernel.fault(cpu, mem, fault, rip)
+    }
+
+    fn unmapped(addr: u64) -> Fault {
+        Fault::Page {
+            addr,
+            kind: AccessKind::Write,
+            mapped: false,
+        }
+    }
+
+    fn action(process: &mut Process, signal: u8, handler: u64) {
+        let at = process.bytes(&[&handler.to_le_bytes()[..], &[0; 24]].concat());
+        process.succeed("rt_sigaction", &[signal.into(), at, 0, 8]);
+    }
+
+    #[test]
+    fn faults_become_the_signals_of_linux() {
+        let mut process = Process::new();
+        for (cause, signal, address) in [
+            (unmapped(8), SIGSEGV, Some(8)),
+            (
+                Fault::Page {
+                    addr: 9,
+                    kind: AccessKind::Write,
+                    mapped: true,
+                },
+                SIGSEGV,
+                Some(9),
+            ),
+            (Fault::Bus { addr: 7 }, SIGBUS, Some(7)),
+            (Fault::GeneralProtection, SIGSEGV, None),
+            (Fault::Divide, SIGFPE, None),
+            (Fault::SimdFloat, SIGFPE, None),
+            (Fault::X87Float, SIGFPE, None),
+            (Fault::InvalidOpcode, SIGILL, None),
+            (Fault::Breakpoint, SIGTRAP, None),
+        ] {
+            let expected = Exit::Signaled {
+                signal,
+                rip: 0x1000,
+                address,
+                function: None,
+            };
+            assert_eq!(fault(&mut process, cause, 0x1000), expected);
+        }
+        assert_eq!(
+            fault(&mut process, Fault::MemoryLimit, 0),
+            Exit::MemoryLimit
+        );
+        let Exit::UnsupportedInstruction { mnemonic, .. } =
+            fault(&mut process, Fault::Unsupported, 0x40_0078)
+        else {
+            panic!("an instruction that is not implemented");
+        };
+        assert_eq!(mnemonic, "syscall");
+    }
+
+    #[test]
+    fn a_stack_overflow_is_told_from_a_wild_pointer() {
+        let mut process = Process::new();
+        let bottom = process.guest.kernel.layout.stack_bottom;
+        let top = process.guest.kernel.layout.stack_top;
+        let is_overflow = |exit: Exit| matches!(exit, Exit::StackOverflow { .. });
+        assert!(is_overflow(fault(&mut process, unmapped(bottom - 8), 0)));
+        assert!(is_overflow(fault(
+            &mut process,
+            unmapped(bottom - STACK_GUARD),
+            0
+        )));
+        assert!(!is_overflow(fault(
+            &mut process,
+            unmapped(bottom - STACK_GUARD - 1),
+            0
+        )));
+        assert!(!is_overflow(fault(&mut process, unmapped(0), 0)));
+        // A huge frame: the stack pointer has jumped over the guard, the access is anywhere in the frame.
+        process.guest.cpu.gpr[RSP] = bottom - (top - bottom) + 8;
+        assert!(is_overflow(fault(
+            &mut process,
+            unmapped(bottom - STACK_GUARD - 1),
+            0
+        )));
+        // A coroutine's stack that stands there is none of ours.
+        let at = (bottom - STACK_GUARD - (64 << 10)) & !4095;
+        process.guest.mem.map(
+            at,
+            4096,
+            Protection::READ_WRITE,
+            Backing::Anonymous,
+            Purpose::Anonymous,
+        );
+        process.guest.cpu.gpr[RSP] = at + 64;
+        assert!(!is_overflow(fault(&mut process, unmapped(at - 8), 0)));
+    }
+
+    #[test]
+    fn a_signal_to_oneself_acts_by_its_disposition() {
+        let mut process = Process::new();
+        process.guest.cpu.rip = 0x1234;
+        let killed = |signal| Exit::Signaled {
+            signal,
+            rip: 0x1234,
+            address: None,
+            function: None,
+        };
+        assert_eq!(process.exit("tgkill", &[100, 100, 6]), killed(6));
+        assert_eq!(process.exit("kill", &[100, 15]), killed(15));
+        assert_eq!(process.exit("kill", &[0, 9]), killed(9));
+        assert_eq!(process.call("kill", &[100, 0]), 0);
+        assert_eq!(
+            process.call("kill", &[100, u64::from(SIGCHLD)]),
+            0,
+            "ignored unless handled"
+        );
+        action(&mut process, 15, SIG_IGNORE);
+        assert_eq!(process.call("kill", &[100, 15]), 0);
+        action(&mut process, 10, 0x40_0078);
+        let expected = Exit::UnsupportedSyscall {
+            name: "signal handler for SIGUSR1".to_owned(),
+        };
+        assert_eq!(process.exit("kill", &[100, 10]), expected);
+        action(&mut process, SIGSEGV, 0x40_0078);
+        let Exit::UnsupportedSyscall { name } = fault(&mut process, unmapped(8), 0) else {
+            panic!("handled")
+        };
+        assert_eq!(name, "signal handler for SIGSEGV");
+        // Without an alternate stack, a handler cannot run after an overflow.
+        let bottom = process.guest.kernel.layout.stack_bottom;
+        assert!(matches!(
+            fault(&mut process, unmapped(bottom - 8), 0),
+            Exit::StackOverflow { .. }
+        ));
+        assert_eq!(process.call("kill", &[99, 9]), failed(EPERM));
+        assert_eq!(process.call("kill", &[1, 9]), failed(EPERM));
+        assert_eq!(process.call("kill", &[4242, 9]), failed(ESRCH));
+        assert_eq!(process.call("tgkill", &[100, 101, 9]), failed(ESRCH));
+    }
+
+    #[test]
+    fn a_blocked_signal_waits_until_it_is_unblocked() {
+        let mut process = Process::new();
+        let set = process.bytes(&bit(15).to_le_bytes());
+        process.succeed("rt_sigprocmask", &[0, set, 0, 8]);
+        assert_eq!(process.call("kill", &[100, 15]), 0);
+        let pending = process.bytes(&[0; 8]);
+        process.succeed("rt_sigpending", &[pending, 8]);
+        assert_eq!(process.get(pending, 8), bit(15).to_le_bytes());
+        assert!(matches!(
+            process.exit("rt_sigprocmask", &[1, set, 0, 8]),
+            Exit::Signaled { signal: 15, .. }
+        ));
+        let unblockable = process.bytes(&[0xff; 8]);
+        process.succeed("rt_sigprocmask", &[0, unblockable, 0, 8]);
+        assert!(matches!(
+            process.exit("kill", &[100, 9]),
+            Exit::Signaled { signal: 9, .. }
+        ));
+    }
+}

@@ -499,3 +499,79 @@ fn memory_info(mem: &Memory) -> String {
     ]
     .concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, failed};
+
+    fn text(process: &mut Process, path: &str) -> String {
+        String::from_utf8(process.content(path)).unwrap()
+    }
+
+    #[test]
+    fn the_process_describes_itself() {
+        let mut process = Process::new();
+        assert_eq!(process.content("/proc/self/cmdline"), b"prog\0");
+        assert_eq!(process.content("/proc/100/environ"), b"LANG=C\0");
+        assert_eq!(text(&mut process, "/proc/thread-self/comm"), "prog\n");
+        let maps = text(&mut process, "/proc/self/maps");
+        assert!(maps.lines().any(
+            |l| l.ends_with("/bin/prog") && l.starts_with("00400000-") || l.contains("400000-")
+        ));
+        assert!(maps.lines().last().unwrap().ends_with("[stack]"), "{maps}");
+        assert_eq!(
+            text(&mut process, "/proc/self/stat")
+                .split_whitespace()
+                .count(),
+            52
+        );
+        assert_eq!(
+            text(&mut process, "/proc/self/statm")
+                .split_whitespace()
+                .count(),
+            7
+        );
+        let status = text(&mut process, "/proc/self/status");
+        for line in ["Name:\tprog", "Pid:\t100", "PPid:\t99", "Threads:\t1"] {
+            assert!(status.lines().any(|l| l == line), "{line} in {status}");
+        }
+        assert!(text(&mut process, "/proc/meminfo").starts_with("MemTotal:          65536 kB\n"));
+        let cpu = text(&mut process, "/proc/cpuinfo");
+        assert!(
+            cpu.contains("model name\t: tickmark x86-64-v2")
+                && cpu.contains(" sse4_2 popcnt lahf_lm\n"),
+            "{cpu}"
+        );
+        assert_eq!(text(&mut process, "/proc/sys/kernel/osrelease"), "6.1.0\n");
+        assert_eq!(text(&mut process, "/sys/devices/system/cpu/online"), "0\n");
+        assert_eq!(
+            process.at_path("open", "/proc/self/maps", &[1]),
+            failed(super::EACCES)
+        );
+        assert_eq!(
+            process.at_path("open", "/proc/self/mem", &[0]),
+            failed(super::ENOENT)
+        );
+    }
+
+    #[test]
+    fn every_listed_name_leads_somewhere() {
+        let mut process = Process::new();
+        let mut ahead = vec!["/".to_owned()];
+        let mut seen = 0;
+        while let Some(path) = ahead.pop() {
+            let buffer = process.bytes(&[0; 144]);
+            assert_eq!(process.at_path("lstat", &path, &[buffer]), 0, "{path}");
+            seen += 1;
+            let kernel = &process.guest.kernel;
+            let mut names = kernel.files.list(&path);
+            names.extend(kernel.synthetic_names(&path));
+            ahead.extend(
+                names
+                    .iter()
+                    .map(|n| super::super::super::world::join(&path, n)),
+            );
+        }
+        assert!(seen > 80, "{seen}");
+    }
+}

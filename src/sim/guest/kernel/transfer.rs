@@ -1,7 +1,7 @@
 //! Moving bytes in and out of open files: read, write and their relatives, positions, sizes.
 use super::abi::*;
 use super::descriptor::{CharacterDevice, Object, PIPE_CAPACITY};
-use super::filesystem::{FileId, MAY_WRITE};
+use super::filesystem::{FileId, MAX_FILE_SIZE, MAY_WRITE};
 use super::user::{
     Piece, gather, give, one_piece, scatter, take_path, take_pieces, take_u64, total,
 };
@@ -309,8 +309,16 @@ impl Kernel {
         pieces: &[Piece],
         offset: Option<u64>,
     ) -> Answer {
-        if matches!(self.descriptors.get(fd)?.object, Object::Driver) {
-            return self.write_message(mem, pieces);
+        match self.descriptors.get(fd)?.object {
+            Object::Driver => return self.write_message(mem, pieces),
+            // These do not look at what they are given.
+            Object::Character(CharacterDevice::Null | CharacterDevice::Zero) => {
+                return Ok(total(pieces));
+            }
+            Object::Character(CharacterDevice::Full) if total(pieces) > 0 => {
+                return Err(ENOSPC.into());
+            }
+            _ => {}
         }
         let mut written = 0;
         gather(mem, pieces, |mem, bytes| {
@@ -449,6 +457,9 @@ impl Kernel {
         const END: u32 = 2;
         const DATA: u32 = 3;
         const HOLE: u32 = 4;
+        if let Object::Event { .. } | Object::Epoll(_) = self.descriptors.get(fd)?.object {
+            return Ok(0);
+        }
         self.seekable(fd)?;
         if whence > HOLE {
             return Err(EINVAL.into());
@@ -477,11 +488,16 @@ impl Kernel {
             _ => return Err(EINVAL.into()),
         };
         let at = (base as i64).checked_add(offset).ok_or(EOVERFLOW)?;
-        let at = u64::try_from(at).map_err(|_| EINVAL)?;
+        let at = u64::try_from(at)
+            .ok()
+            .filter(|&a| a <= MAX_FILE_SIZE)
+            .ok_or(EINVAL)?;
         let open = self.descriptors.get_mut(fd)?;
         open.offset = at;
-        if let (Object::Directory { entries }, 0) = (&mut open.object, at) {
-            *entries = None;
+        if let (Object::Directory { .. }, 0) = (&open.object, at) {
+            // Reading starts anew, with the names of then.
+            let before = std::mem::replace(&mut open.object, Object::Directory { entries: None });
+            self.files.release(before.kept_bytes());
         }
         Ok(at)
     }
@@ -636,5 +652,178 @@ fn output(stream: &mut Vec<u8>, bytes: &[u8], limit: u64) -> Answer {
         Err(Stop::Exit(Exit::OutputLimit))
     } else {
         Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, SCRATCH, SCRATCH_SIZE, failed};
+    use super::*;
+
+    fn pieces(process: &mut Process, list: &[(u64, u64)]) -> u64 {
+        let bytes: Vec<u8> = list
+            .iter()
+            .flat_map(|&(a, n)| [a, n])
+            .flat_map(u64::to_le_bytes)
+            .collect();
+        process.bytes(&bytes)
+    }
+
+    #[test]
+    fn output_is_kept_up_to_its_limit() {
+        let mut process = Process::new();
+        let at = process.bytes(&[b'x'; 600]);
+        assert_eq!(process.call("write", &[1, at, 600]), 600);
+        assert_eq!(
+            process.call("write", &[2, at, 600]),
+            600,
+            "each stream has its own limit"
+        );
+        assert_eq!(process.call("write", &[1, at, 400]), 400);
+        assert_eq!(process.exit("write", &[1, at, 1]), Exit::OutputLimit);
+        assert_eq!(process.exit("write", &[2, at, 600]), Exit::OutputLimit);
+        assert_eq!(
+            (
+                process.guest.kernel.stdout.len(),
+                process.guest.kernel.stderr.len()
+            ),
+            (1000, 1000)
+        );
+    }
+
+    #[test]
+    fn input_ends_and_output_gathers() {
+        let mut process = Process::new();
+        let at = process.bytes(&[0; 64]);
+        let list = pieces(&mut process, &[(at, 3), (at + 16, 0), (at + 32, 32)]);
+        assert_eq!(process.call("readv", &[0, list, 3]), 13);
+        assert_eq!(
+            (process.get(at, 4), process.get(at + 32, 4)),
+            (b"fir\0".to_vec(), b"st\ns".to_vec())
+        );
+        assert_eq!(process.call("read", &[0, at, 64]), 0);
+        assert_eq!(process.call("writev", &[1, list, 2]), 3);
+        assert_eq!(process.guest.kernel.stdout, b"fir");
+        assert_eq!(process.call("lseek", &[0, 0, 1]), failed(ESPIPE));
+        assert_eq!(process.call("pread64", &[0, at, 1, 0]), failed(ESPIPE));
+    }
+
+    #[test]
+    fn bad_pointers_and_counts_give_linuxs_answers() {
+        let mut process = Process::new();
+        let end = SCRATCH + SCRATCH_SIZE;
+        let fd = process.open("/etc/passwd", 0);
+        assert_eq!(process.call("read", &[fd, 8, 4]), failed(EFAULT));
+        assert_eq!(
+            process.call("read", &[fd, SCRATCH, 1 << 63]),
+            failed(EFAULT)
+        );
+        assert_eq!(
+            process.call("read", &[fd, end - 5, 20]),
+            5,
+            "what fits before the bad page"
+        );
+        assert_eq!(process.call("read", &[fd, end, 20]), failed(EFAULT));
+        assert_eq!(process.call("write", &[1, end - 5, 20]), 5);
+        assert_eq!(process.call("write", &[1, end, 20]), failed(EFAULT));
+        assert_eq!(process.call("write", &[1, 1 << 63, 0]), failed(EFAULT));
+        assert_eq!(process.call("write", &[fd, SCRATCH, 1]), failed(EBADF));
+        assert_eq!(process.call("read", &[1, SCRATCH, 1]), failed(EBADF));
+        assert_eq!(process.call("read", &[77, 8, 4]), failed(EBADF));
+        assert_eq!(process.call("readv", &[fd, SCRATCH, 1025]), failed(EINVAL));
+        assert_eq!(process.call("readv", &[fd, 8, 1]), failed(EFAULT));
+        let list = pieces(&mut process, &[(SCRATCH, u64::MAX)]);
+        assert_eq!(process.call("readv", &[fd, list, 1]), failed(EINVAL));
+        assert_eq!(
+            process.call("pread64", &[fd, SCRATCH, 1, u64::MAX]),
+            failed(EINVAL)
+        );
+        let directory = process.open("/etc", 0);
+        assert_eq!(
+            process.call("read", &[directory, SCRATCH, 1]),
+            failed(EISDIR)
+        );
+    }
+
+    #[test]
+    fn positions_and_sizes_follow_the_calls() {
+        let mut process = Process::new();
+        let fd = process.open("/tmp/f", O_CREAT | O_RDWR);
+        let at = process.bytes(b"0123456789");
+        assert_eq!(process.call("write", &[fd, at, 10]), 10);
+        assert_eq!(process.call("lseek", &[fd, (-4i64) as u64, 2]), 6);
+        assert_eq!(
+            process.call("lseek", &[fd, (-7i64) as u64, 1]),
+            failed(EINVAL)
+        );
+        assert_eq!(process.call("lseek", &[fd, 3, 3]), 3);
+        assert_eq!(process.call("lseek", &[fd, 3, 4]), 10);
+        assert_eq!(process.call("lseek", &[fd, 10, 3]), failed(ENXIO));
+        assert_eq!(process.call("pwrite64", &[fd, at, 2, 15]), 2);
+        assert_eq!(process.content("/tmp/f"), b"0123456789\0\0\0\0\x0001");
+        assert_eq!(process.call("ftruncate", &[fd, 3]), 0);
+        assert_eq!(process.call("ftruncate", &[fd, 5]), 0);
+        assert_eq!(process.content("/tmp/f"), b"012\0\0");
+        let append = process.open("/tmp/f", O_WRONLY | O_APPEND);
+        assert_eq!(process.call("write", &[append, at, 1]), 1);
+        assert_eq!(process.content("/tmp/f"), b"012\0\x000");
+        assert_eq!(process.call("fallocate", &[fd, 0, 0, 8]), 0);
+        assert_eq!(
+            process.call("fallocate", &[fd, 3, 0, 8]),
+            failed(EOPNOTSUPP)
+        );
+        let out = process.open("/tmp/g", O_CREAT | O_WRONLY);
+        process.call("lseek", &[fd, 1, 0]);
+        assert_eq!(process.call("sendfile", &[out, fd, 0, 1 << 40]), 7);
+        assert_eq!(process.content("/tmp/g"), b"12\0\x000\0\0");
+    }
+
+    #[test]
+    fn pipes_carry_bytes_and_never_wait_for_ever() {
+        let mut process = Process::new();
+        let at = process.bytes(&[0; 16]);
+        process.succeed("pipe2", &[at, O_NONBLOCK.into()]);
+        let ends = process.get(at, 8);
+        let (reader, writer) = (u64::from(ends[0]), u64::from(ends[4]));
+        assert_eq!((reader, writer), (3, 4));
+        assert_eq!(process.call("read", &[reader, at, 8]), failed(EAGAIN));
+        let big = process.bytes(&[7; 70_000]);
+        assert_eq!(
+            process.call("write", &[writer, big, 70_000]),
+            PIPE_CAPACITY as i64
+        );
+        assert_eq!(process.call("write", &[writer, big, 1]), failed(EAGAIN));
+        assert_eq!(
+            process.call("read", &[reader, big, 70_000]),
+            PIPE_CAPACITY as i64
+        );
+        process.call("close", &[writer]);
+        assert_eq!(process.call("read", &[reader, at, 8]), 0);
+        process.succeed("pipe", &[at]);
+        assert!(matches!(
+            process.exit("read", &[4, at, 8]),
+            Exit::UnsupportedSyscall { .. }
+        ));
+        process.call("close", &[4]);
+        let Exit::Signaled { signal, .. } = process.exit("write", &[5, at, 1]) else {
+            panic!("SIGPIPE kills")
+        };
+        assert_eq!(signal, SIGPIPE);
+        let ignore = process.bytes(&[&1u64.to_le_bytes()[..], &[0; 24]].concat());
+        process.succeed("rt_sigaction", &[SIGPIPE.into(), ignore, 0, 8]);
+        assert_eq!(process.call("write", &[5, at, 1]), failed(EPIPE));
+    }
+
+    #[test]
+    fn events_count() {
+        let mut process = Process::new();
+        let fd = process.succeed("eventfd2", &[2, O_NONBLOCK.into()]);
+        let at = process.bytes(&5u64.to_le_bytes());
+        assert_eq!(process.call("write", &[fd, at, 8]), 8);
+        assert_eq!(process.call("write", &[fd, at, 4]), failed(EINVAL));
+        assert_eq!(process.call("read", &[fd, at, 4]), failed(EINVAL));
+        assert_eq!(process.call("read", &[fd, at, 8]), 8);
+        assert_eq!(process.get(at, 8), 7u64.to_le_bytes());
+        assert_eq!(process.call("read", &[fd, at, 8]), failed(EAGAIN));
     }
 }

@@ -430,3 +430,109 @@ impl Kernel {
         Ok(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Process, failed};
+    use super::*;
+    use crate::sim::outcome::Exit;
+
+    fn clock(process: &mut Process, clock: u64) -> u64 {
+        let at = process.bytes(&[0; 16]);
+        process.succeed("clock_gettime", &[clock, at]);
+        let bytes = process.get(at, 16);
+        parse_timespec(bytes.try_into().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn sleeping_advances_the_clocks_but_not_processor_time() {
+        let mut process = Process::new();
+        process.now.nanoseconds = 5;
+        let before = [0, 1, 2].map(|c| clock(&mut process, c));
+        assert_eq!(before, [1_704_067_200_000_000_005, 1_000_000_000_005, 5]);
+        let time = process.bytes(&timespec(2_500_000_000));
+        process.succeed("nanosleep", &[time, 0]);
+        process.succeed("poll", &[0, 0, 1000]);
+        let after = [0, 1, 2].map(|c| clock(&mut process, c));
+        assert_eq!(
+            after,
+            [before[0] + 3_500_000_000, before[1] + 3_500_000_000, 5]
+        );
+        let until = process.bytes(&timespec(after[1] + 7));
+        process.succeed("clock_nanosleep", &[1, 1, until, 0]);
+        process.succeed("clock_nanosleep", &[1, 1, until, 0]);
+        assert_eq!(clock(&mut process, 1), after[1] + 7);
+        assert!(process.guest.kernel.clock_read);
+        let ever = process.bytes(&[&(i64::MAX as u64).to_le_bytes()[..], &[0; 8]].concat());
+        process.succeed("nanosleep", &[ever, 0]);
+        process.succeed("nanosleep", &[ever, 0]);
+        clock(&mut process, 0);
+    }
+
+    #[test]
+    fn waiting_for_ever_ends_the_run() {
+        let mut process = Process::new();
+        for (name, arguments) in [
+            ("poll", vec![0, 0, u64::MAX]),
+            ("select", vec![0, 0, 0, 0, 0]),
+            ("pause", vec![]),
+            ("futex", vec![super::super::testing::SCRATCH, 0, 0, 0, 0, 0]),
+        ] {
+            assert!(
+                matches!(
+                    process.exit(name, &arguments),
+                    Exit::UnsupportedSyscall { .. }
+                ),
+                "{name}"
+            );
+        }
+        let timeout = process.bytes(&timespec(10));
+        let word = process.bytes(&[0; 4]);
+        assert_eq!(
+            process.call("futex", &[word, 128, 0, timeout, 0, 0]),
+            failed(ETIMEDOUT)
+        );
+        assert_eq!(process.call("futex", &[word, 129, 1, 0, 0, 0]), 0);
+    }
+
+    #[test]
+    fn poll_select_and_epoll_see_what_is_ready() {
+        let mut process = Process::new();
+        let at = process.bytes(&[0; 8]);
+        process.succeed("pipe", &[at]);
+        // Descriptors 0, 1, 3 (empty), 4, 77 (closed), -1.
+        let list: Vec<u8> = [0, 1, 3, 4, 77, -1]
+            .into_iter()
+            .flat_map(|fd: i32| [fd.to_le_bytes(), [5, 0, 0, 0]].concat())
+            .collect();
+        let list = process.bytes(&list);
+        assert_eq!(process.call("poll", &[list, 6, 0]), 4);
+        let found: Vec<u8> = process.get(list, 48).chunks(8).map(|c| c[6]).collect();
+        assert_eq!(
+            found,
+            [0x11, 4, 0, 4, 0x20, 0],
+            "input and hang-up, output, nothing, output, invalid, left out"
+        );
+        let set = process.bytes(&0b11001u64.to_le_bytes());
+        let time = process.bytes(&[0; 16]);
+        assert_eq!(process.call("select", &[5, set, 0, 0, time]), 1);
+        assert_eq!(process.get(set, 1), [1]);
+        let epoll = process.succeed("epoll_create1", &[0]);
+        let event = process.bytes(&Record::new().u32(1).u64(0xabcd).bytes());
+        assert_eq!(process.call("epoll_ctl", &[epoll, 1, 3, event]), 0);
+        assert_eq!(
+            process.call("epoll_ctl", &[epoll, 1, 3, event]),
+            failed(EEXIST)
+        );
+        let out = process.bytes(&[0; 24]);
+        assert_eq!(process.call("epoll_wait", &[epoll, out, 2, 0]), 0);
+        process.succeed("write", &[4, set, 1]);
+        assert_eq!(process.call("epoll_wait", &[epoll, out, 2, u64::MAX]), 1);
+        assert_eq!(
+            process.get(out, 12),
+            Record::new().u32(1).u64(0xabcd).bytes()
+        );
+        process.call("close", &[3]);
+        assert_eq!(process.call("epoll_wait", &[epoll, out, 2, 0]), 0);
+    }
+}

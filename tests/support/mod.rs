@@ -1,0 +1,2 @@
+//! What several integration tests use.
+pub(crate) mod single_step;

@@ -1,0 +1,306 @@
+//! Counts the instructions of a program by single-stepping it on the host processor.
+//!
+//! Convention, the same as the simulator's: a `rep` instruction counts once, however many iterations it makes; a system
+//! call counts once, the last one (`exit`) too.
+#![expect(
+    unsafe_code,
+    reason = "ptrace has no safe interface in the standard library"
+)]
+use iced_x86::{Decoder, DecoderOptions};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Steps until a program is given up.
+const STEP_LIMIT: u64 = 50_000_000;
+
+/// What was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Steps {
+    /// Instructions of the whole program.
+    pub(crate) instructions: u64,
+    /// Instructions before each arrival at the marker: a difference of two is the length of what lies between, the
+    /// instruction at the marker included.
+    pub(crate) arrivals: Vec<u64>,
+    /// The exit code.
+    pub(crate) exit_code: i32,
+}
+
+/// Runs a static program with an empty environment to its end, and notes each arrival at the address `marker`.
+pub(crate) fn single_step(program: &Path, marker: Option<u64>) -> Result<Steps, String> {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    // SAFETY: `ptrace` is a plain system call, allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    // Dropping the child neither kills nor reaps it: `Tracee` does.
+    let child = command
+        .spawn()
+        .map_err(|e| format!("{}: {e}", program.display()))?;
+    let mut tracee = Tracee {
+        pid: child.id() as i32,
+        ended: false,
+    };
+    tracee.wait_for_trap()?;
+    let mut steps = Steps {
+        instructions: 0,
+        arrivals: Vec::new(),
+        exit_code: 0,
+    };
+    let mut before = tracee.rip()?;
+    for _ in 0..STEP_LIMIT {
+        if Some(before) == marker && (steps.arrivals.last() != Some(&steps.instructions)) {
+            steps.arrivals.push(steps.instructions);
+        }
+        tracee.step()?;
+        if let Some(exit_code) = tracee.wait_for_trap()? {
+            steps.instructions += 1;
+            steps.exit_code = exit_code;
+            return Ok(steps);
+        }
+        let after = tracee.rip()?;
+        // A step is one iteration of a `rep`, which has retired when RIP moves on. A branch to itself stays too.
+        if after != before || !tracee.repeats_at(before)? {
+            steps.instructions += 1;
+        }
+        before = after;
+    }
+    Err(format!("more than {STEP_LIMIT} steps"))
+}
+
+struct Tracee {
+    pid: i32,
+    ended: bool,
+}
+
+impl Tracee {
+    /// The exit code if the program has ended, nothing if it stands at its next instruction.
+    fn wait_for_trap(&mut self) -> Result<Option<i32>, String> {
+        let mut status = 0;
+        // SAFETY: waits for our own child.
+        if unsafe { libc::waitpid(self.pid, &raw mut status, 0) } != self.pid {
+            return Err(format!("waitpid: {}", std::io::Error::last_os_error()));
+        }
+        if libc::WIFEXITED(status) {
+            self.ended = true;
+            return Ok(Some(libc::WEXITSTATUS(status)));
+        }
+        if libc::WIFSIGNALED(status) {
+            self.ended = true;
+            return Err(format!("killed by signal {}", libc::WTERMSIG(status)));
+        }
+        match libc::WSTOPSIG(status) {
+            libc::SIGTRAP => Ok(None),
+            signal => Err(format!("stopped by signal {signal}")),
+        }
+    }
+
+    fn step(&self) -> Result<(), String> {
+        self.request(libc::PTRACE_SINGLESTEP, 0, 0).map(|_| ())
+    }
+
+    fn rip(&self) -> Result<u64, String> {
+        let at = std::mem::offset_of!(libc::user_regs_struct, rip) as u64;
+        self.request(libc::PTRACE_PEEKUSER, at, 0)
+            .map(|word| word as u64)
+    }
+
+    /// Whether the instruction at an address is a string instruction with a repeat prefix.
+    fn repeats_at(&self, address: u64) -> Result<bool, String> {
+        let mut bytes = [0; 16];
+        for (i, chunk) in bytes.chunks_mut(8).enumerate() {
+            // The second word may lie beyond the last page; a `rep` needs 5 bytes at most, which may straddle.
+            match self.request(libc::PTRACE_PEEKDATA, address + 8 * i as u64, 0) {
+                Ok(word) => chunk.copy_from_slice(&word.to_le_bytes()),
+                Err(why) if i == 0 => return Err(why),
+                Err(_) => {}
+            }
+        }
+        let insn = Decoder::with_ip(64, &bytes, address, DecoderOptions::NONE).decode();
+        Ok(insn.is_string_instruction() && (insn.has_rep_prefix() || insn.has_repne_prefix()))
+    }
+
+    fn request(&self, request: libc::c_uint, address: u64, data: u64) -> Result<i64, String> {
+        // SAFETY: on our own stopped child. The C library returns peeked words and tells errors by `errno` alone.
+        let (word, error) = unsafe {
+            *libc::__errno_location() = 0;
+            let word = libc::ptrace(request, self.pid, address, data);
+            (word, *libc::__errno_location())
+        };
+        if error != 0 {
+            return Err(format!(
+                "ptrace request {request}: {}",
+                std::io::Error::from_raw_os_error(error)
+            ));
+        }
+        Ok(word)
+    }
+}
+
+impl Drop for Tracee {
+    fn drop(&mut self) {
+        if !self.ended {
+            // SAFETY: ends and reaps our own child, so that its number is not reused yet.
+            unsafe {
+                libc::kill(self.pid, libc::SIGKILL);
+                libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+            }
+        }
+    }
+}
+
+/// A static program of one segment that may be read, written and executed, loaded at [`BASE`]; code starts at [`ENTRY`].
+pub(crate) fn elf(code: &[u8], zeros: u64) -> Vec<u8> {
+    let header = (ENTRY - BASE) as usize;
+    let mut out = Vec::new();
+    out.extend([0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // Type, machine, version; entry; program headers at 64, no section headers; flags, sizes and counts.
+    out.extend([2u16, 62].iter().flat_map(|v| v.to_le_bytes()));
+    out.extend(1u32.to_le_bytes());
+    out.extend([ENTRY, 64, 0].iter().flat_map(|v| v.to_le_bytes()));
+    out.extend(0u32.to_le_bytes());
+    out.extend(
+        [64u16, 56, 1, 64, 0, 0]
+            .iter()
+            .flat_map(|v| v.to_le_bytes()),
+    );
+    // PT_LOAD, read, write, execute.
+    out.extend([1u32, 7].iter().flat_map(|v| v.to_le_bytes()));
+    let size = (header + code.len()) as u64;
+    out.extend(
+        [0, BASE, BASE, size, size + zeros, 0x1000]
+            .iter()
+            .flat_map(|v| v.to_le_bytes()),
+    );
+    assert_eq!(out.len(), header);
+    out.extend(code);
+    out
+}
+
+/// Where [`elf`] loads its file.
+pub(crate) const BASE: u64 = 0x40_0000;
+/// Where its code starts.
+pub(crate) const ENTRY: u64 = BASE + 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::code_asm::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Writes a program of its own name, steps it, removes it.
+    fn step_program(name: &str, asm: &mut CodeAssembler, marker: Option<u64>) -> Steps {
+        let code = asm.assemble(ENTRY).expect("the program assembles");
+        let path = std::env::temp_dir().join(format!("tickmark-{}-{name}", std::process::id()));
+        std::fs::write(&path, elf(&code, 0x1000)).expect("the temporary folder is writable");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+            .expect("our own file");
+        let steps = single_step(&path, marker);
+        std::fs::remove_file(&path).expect("our own file");
+        steps.expect("the program can be stepped")
+    }
+
+    /// `exit(7)`: three instructions.
+    fn exit(a: &mut CodeAssembler) -> Result<(), iced_x86::IcedError> {
+        a.mov(edi, 7)?;
+        a.mov(eax, 60)?;
+        a.syscall()
+    }
+
+    #[test]
+    fn a_loop_counts_every_iteration_and_the_last_system_call_counts()
+    -> Result<(), iced_x86::IcedError> {
+        let mut a = CodeAssembler::new(64)?;
+        let mut again = a.create_label();
+        a.mov(ecx, 10)?;
+        a.set_label(&mut again)?;
+        a.dec(ecx)?;
+        a.jnz(again)?;
+        exit(&mut a)?;
+        let steps = step_program("loop", &mut a, None);
+        assert_eq!(
+            steps,
+            Steps {
+                instructions: 1 + 2 * 10 + 3,
+                arrivals: vec![],
+                exit_code: 7
+            }
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_rep_counts_once_for_any_number_of_iterations() -> Result<(), iced_x86::IcedError> {
+        for count in [0, 1, 50] {
+            let mut a = CodeAssembler::new(64)?;
+            a.mov(ecx, count)?;
+            a.mov(edi, BASE as u32 + 0x800)?;
+            a.rep().stosb()?;
+            exit(&mut a)?;
+            let steps = step_program(&format!("rep-{count}"), &mut a, None);
+            assert_eq!(steps.instructions, 6, "{count} iterations");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_branch_to_itself_is_no_rep() -> Result<(), iced_x86::IcedError> {
+        let mut a = CodeAssembler::new(64)?;
+        let mut same = a.create_label();
+        a.mov(ecx, 5)?;
+        a.set_label(&mut same)?;
+        a.loop_(same)?;
+        exit(&mut a)?;
+        assert_eq!(step_program("self", &mut a, None).instructions, 1 + 5 + 3);
+        Ok(())
+    }
+
+    #[test]
+    fn arrivals_at_a_marker_delimit_what_lies_between() -> Result<(), iced_x86::IcedError> {
+        // call mark; 3 x nop; rep stosb of 20; call mark; exit ... mark: ret
+        let mut a = CodeAssembler::new(64)?;
+        let mut mark = a.create_label();
+        let mut start = a.create_label();
+        a.jmp(start)?;
+        a.set_label(&mut mark)?;
+        a.ret()?;
+        a.set_label(&mut start)?;
+        a.call(mark)?;
+        a.nop()?;
+        a.nop()?;
+        a.nop()?;
+        a.mov(ecx, 20)?;
+        a.mov(edi, BASE as u32 + 0x800)?;
+        a.rep().stosb()?;
+        a.call(mark)?;
+        exit(&mut a)?;
+        // The first instruction is a two-byte jump.
+        let steps = step_program("marker", &mut a, Some(ENTRY + 2));
+        assert_eq!(steps.arrivals, [2, 10]);
+        assert_eq!(steps.instructions, 1 + 2 + 6 + 2 + 3);
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_that_is_killed_is_an_error() -> Result<(), iced_x86::IcedError> {
+        let mut a = CodeAssembler::new(64)?;
+        a.xor(eax, eax)?;
+        a.mov(eax, dword_ptr(rax))?;
+        let code = a.assemble(ENTRY)?;
+        let path = std::env::temp_dir().join(format!("tickmark-{}-killed", std::process::id()));
+        std::fs::write(&path, elf(&code, 0)).expect("the temporary folder is writable");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+            .expect("our own file");
+        let steps = single_step(&path, None);
+        std::fs::remove_file(&path).expect("our own file");
+        assert_eq!(steps, Err(format!("stopped by signal {}", libc::SIGSEGV)));
+        Ok(())
+    }
+}
