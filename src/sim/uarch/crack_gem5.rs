@@ -7,7 +7,7 @@
 //! are renamed like any other, so that loads of a byte depend on the byte loaded before.
 use super::micro::{
     Class, DIVISOR, DOUBLE_BITS, FLAGS, Micro, NONE, PRODUCT_HIGH, PRODUCT_LOW, QUOTIENT,
-    REMAINDER, Reg, flags, float_temporary, high, low, stack, temporary, traits,
+    REMAINDER, Reg, flags, float_temporary, low, stack, temporary, traits,
 };
 use crate::sim::isa::accesses::is_repeated;
 use iced_x86::{FlowControl, Instruction, MemorySize, Mnemonic, OpKind, Register};
@@ -46,6 +46,8 @@ const ALL_BUT_AUXILIARY: Sets = Sets(flags::ZAPS, flags::ZAPS | flags::CFOF);
 const CARRY_AND_OVERFLOW: Sets = Sets(0, flags::CFOF);
 /// CF alone: bit tests.
 const CARRY: Sets = Sets(flags::CFOF, flags::CFOF);
+/// CF and OF, with CF among the operands: rotates through it.
+const THROUGH_CARRY: Sets = Sets(flags::CFOF, flags::CFOF);
 /// ZF alone: bit scans.
 const ZERO: Sets = Sets(flags::ZAPS, flags::ZAPS);
 const OWN_CARRY: Sets = Sets(0, flags::ECF);
@@ -337,9 +339,9 @@ impl Builder<'_> {
                     self.alu(to, &[to, T1], NOTHING);
                 }
             }
-            Shl | Sal | Shr | Sar => self.shift(ALL_BUT_AUXILIARY, false),
-            Rol | Ror => self.shift(CARRY_AND_OVERFLOW, true),
-            Rcl | Rcr => self.shift(Sets(flags::CFOF, flags::CFOF), true),
+            Shl | Sal | Shr | Sar => self.shift(ALL_BUT_AUXILIARY),
+            Rol | Ror => self.shift(CARRY_AND_OVERFLOW),
+            Rcl | Rcr => self.shift(THROUGH_CARRY),
             Shld | Shrd => self.double_shift(),
             Bt => self.bit_test(None),
             Bts | Btr | Btc => self.bit_test(Some(())),
@@ -619,10 +621,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Shifts and rotates; rotates read their destination whatever its size.
-    fn shift(&mut self, sets: Sets, reads_destination: bool) {
+    /// Shifts and rotates.
+    fn shift(&mut self, sets: Sets) {
         let by = if self.is_register(1) { RCX } else { NONE };
-        let _ = reads_destination;
         if self.is_memory(0) {
             self.pointer();
             self.modify(|b| b.alu(T1, &[T1, by], sets));
@@ -741,10 +742,11 @@ impl Builder<'_> {
         }
     }
 
+    /// Its flags are computed from the product, which thereby counts as read: multiplications follow each other.
     fn multiply(&mut self, a: Reg, b: Reg) {
         self.push(
             Micro::new(Class::IntMult)
-                .reads(&[a, b])
+                .reads(&[a, b, PRODUCT_LOW, PRODUCT_HIGH])
                 .writes(&[PRODUCT_LOW, PRODUCT_HIGH])
                 .with_flags(0, flags::CFOF),
         );

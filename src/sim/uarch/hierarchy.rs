@@ -7,11 +7,9 @@
 //! wrong way round; that is the price of a model without an event queue.
 use super::dram::Dram;
 use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
-use std::collections::HashMap;
 
 const EMPTY: u64 = u64::MAX;
 const LINE_SHIFT: u32 = 6;
-const PAGE_SHIFT: u32 = 12;
 /// More miss registers than this never run out behind queues of a core.
 const COUNTED: usize = 64;
 
@@ -41,10 +39,34 @@ struct Cache {
     trees: Box<[u32]>,
     latest: Box<[u8]>,
     clock: u64,
-    /// From and until when each miss register is in use.
+    /// From and until when the latest misses are in flight: four times as many as may be at once, since accesses do
+    /// not come in the order of their times.
     misses: Vec<(u64, u64)>,
+    next_miss: usize,
+    /// When the last of them ends.
+    quiet: u64,
     accesses: u64,
     missed: u64,
+}
+
+/// Answers of the data cache leave one a cycle; others of the same cycle reach the core too late for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answers {
+    cycles: Box<[u64]>,
+}
+
+const ANSWERS: usize = 4096;
+
+impl Answers {
+    #[inline(always)]
+    fn take(&mut self, cycle: u64) -> u64 {
+        let slot = &mut self.cycles[cycle as usize & (ANSWERS - 1)];
+        if *slot == cycle {
+            return cycle + 1;
+        }
+        *slot = cycle;
+        cycle
+    }
 }
 
 impl Cache {
@@ -69,7 +91,9 @@ impl Cache {
             trees: vec![0; lines / ways].into(),
             latest: vec![0; lines / ways].into(),
             clock: 0,
-            misses: vec![(0, 0); counted],
+            misses: vec![(0, 0); 4 * counted],
+            next_miss: 0,
+            quiet: 0,
             accesses: 0,
             missed: 0,
         }
@@ -116,26 +140,36 @@ impl Cache {
 
     /// The cycle from which an access that comes at `now` is taken: a cache without a free miss register takes none.
     #[inline(always)]
-    fn taken_at(&self, mut now: u64, retry: u64) -> u64 {
-        if self.misses.is_empty() {
+    fn taken_at(&self, now: u64, retry: u64) -> u64 {
+        if now >= self.quiet || self.misses.is_empty() {
             return now;
         }
+        self.unblocked_at(now, retry)
+    }
+
+    #[inline(never)]
+    fn unblocked_at(&self, mut now: u64, retry: u64) -> u64 {
         loop {
+            let mut busy = 0;
             let mut first_free = u64::MAX;
             for &(from, until) in &self.misses {
                 if from <= now && now < until {
+                    busy += 1;
                     first_free = first_free.min(until);
-                } else {
-                    return now;
                 }
+            }
+            if busy < self.settings.mshrs {
+                return now;
             }
             now = first_free + retry;
         }
     }
 
     fn hold(&mut self, from: u64, until: u64) {
-        if let Some(slot) = self.misses.iter_mut().min_by_key(|m| m.1) {
+        self.quiet = self.quiet.max(until);
+        if let Some(slot) = self.misses.get_mut(self.next_miss) {
             *slot = (from, until);
+            self.next_miss = (self.next_miss + 1) % self.misses.len();
         }
     }
 }
@@ -185,7 +219,10 @@ struct Crossbar {
 }
 
 /// Everything behind the core.
-#[derive(Clone, Debug)]
+///
+/// Virtual addresses stand for physical ones: an emulated kernel hands out pages in the order in which programs touch
+/// them, which for large data is mostly ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     first: [Cache; 2],
     /// L2, then L3 where there is one.
@@ -194,20 +231,8 @@ pub struct Hierarchy {
     crossbars: Vec<Crossbar>,
     dram: Dram,
     period_ps: u64,
-    /// Physical pages in the order of their first use, as an emulated kernel hands them out.
-    pages: HashMap<u64, u64>,
-    recent_page: (u64, u64),
+    answers: Answers,
 }
-
-impl PartialEq for Hierarchy {
-    fn eq(&self, other: &Self) -> bool {
-        self.first == other.first
-            && self.shared == other.shared
-            && self.crossbars == other.crossbars
-            && self.dram == other.dram
-    }
-}
-impl Eq for Hierarchy {}
 
 impl Hierarchy {
     /// Empty caches.
@@ -238,9 +263,17 @@ impl Hierarchy {
             crossbars,
             dram: Dram::new(settings.dram),
             period_ps: 1_000_000_000_000 / frequency_hz,
-            pages: HashMap::new(),
-            recent_page: (u64::MAX, 0),
+            answers: Answers {
+                cycles: vec![0; ANSWERS].into(),
+            },
         }
+    }
+
+    /// A data access of a core that has several in flight: [`Hierarchy::access`] with a port that answers once a cycle.
+    #[inline(always)]
+    pub fn data(&mut self, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let answer = self.access(Side::Data, address, now, write, retry);
+        self.answers.take(answer)
     }
 
     /// An access of the first level at cycle `now`; the cycle of the answer.
@@ -275,8 +308,7 @@ impl Hierarchy {
         cache.missed += 1;
         let request = now + cache.settings.tag_cycles;
         let response = cache.settings.response_cycles;
-        let physical = self.physical(line);
-        let filled = self.fill(0, physical, request, side as usize);
+        let filled = self.fill(0, line, request, side as usize);
         let cache = &mut self.first[side as usize];
         cache.hold(now, filled);
         let index = cache.victim(line);
@@ -286,21 +318,9 @@ impl Hierarchy {
         cache.dirty[index] = write;
         cache.touch(index, line);
         if evicted.0 != EMPTY && evicted.1 {
-            let old = self.physical(evicted.0);
-            self.write_back(0, old, filled);
+            self.write_back(0, evicted.0, filled);
         }
         filled + response
-    }
-
-    /// The physical line of a virtual one.
-    fn physical(&mut self, line: u64) -> u64 {
-        let page = line >> (PAGE_SHIFT - LINE_SHIFT);
-        if self.recent_page.0 != page {
-            let next = self.pages.len() as u64;
-            self.recent_page = (page, *self.pages.entry(page).or_insert(next));
-        }
-        let within = line & ((1 << (PAGE_SHIFT - LINE_SHIFT)) - 1);
-        self.recent_page.1 << (PAGE_SHIFT - LINE_SHIFT) | within
     }
 
     /// Asks shared level `level` (memory behind the last) at cycle `now`; the cycle at which the line arrives above.
@@ -369,11 +389,8 @@ impl Hierarchy {
         }
     }
 
-    /// A dirty line on its way down.
-    fn write_back(&mut self, level: usize, line: u64, now: u64) {
-        let crossbar = &mut self.crossbars[level];
-        let at = now.max(crossbar.requests_free.min(now + 64));
-        crossbar.requests_free = crossbar.requests_free.max(at) + 1 + crossbar.payload;
+    /// A dirty line on its way down. Misses go before it, so it takes nothing from them but time in memory.
+    fn write_back(&mut self, level: usize, line: u64, at: u64) {
         if level == self.shared.len() {
             self.dram.write(line << LINE_SHIFT, at * self.period_ps);
             return;

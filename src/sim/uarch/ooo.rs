@@ -25,8 +25,6 @@ const HORIZON: usize = 1 << 14;
 /// Stores and loads conflict by this many bytes.
 const GRANULE_SHIFT: u32 = 4;
 const GRANULES: usize = 1024;
-/// Micro-ops a cycle that the wrong path is taken to bring into the window: half of an eight-wide front end.
-const WRONG_PATH_RATE: u64 = 4;
 
 /// In-order slots of a stage: at most `width` a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +56,36 @@ impl Stage {
             self.used = 1;
         }
         self.cycle
+    }
+}
+
+/// A stage that could not pass on what came: it takes what is already on its way, and tells the stage before it to go on
+/// only when all of that has left, which costs a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Blocked {
+    /// What the stage before sends up to this cycle is still taken.
+    until: u64,
+    active: bool,
+}
+
+impl Blocked {
+    /// When the stage before may send what it could send at `cycle`; `left` is when the latest micro-op left this one.
+    #[inline(always)]
+    fn sent(&mut self, cycle: u64, left: u64) -> u64 {
+        if self.active && cycle > self.until {
+            self.active = false;
+            return cycle.max(left + 1);
+        }
+        cycle
+    }
+
+    /// A micro-op that came at `arrived` left at `left`.
+    #[inline(always)]
+    fn passed(&mut self, arrived: u64, left: u64) {
+        if left > arrived && !self.active {
+            self.active = true;
+            self.until = arrived;
+        }
     }
 }
 
@@ -95,6 +123,20 @@ impl Ring {
     fn push(&mut self, time: u64) {
         self.times[self.count & self.mask] = time;
         self.count += 1;
+    }
+
+    /// How many of the latest entries are free only after this time.
+    fn later_than(&self, time: u64) -> u64 {
+        let (mut low, mut high) = (0, self.count.min(self.entries));
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.times[(self.count - middle) & self.mask] > time {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low as u64
     }
 }
 
@@ -151,14 +193,15 @@ impl Units {
         let (mask, width) = (self.masks[class], self.width);
         let mut cycle = earliest;
         loop {
-            let slot = self.slot(cycle);
-            let busy = *slot as u32;
-            let free = mask & !busy;
-            if (*slot >> 32 & 0xff) < width && (free != 0 || mask == 0) {
-                *slot += 1 << 32;
-                if free != 0 {
-                    *slot |= 1 << self.choose(class, free, cycle);
-                }
+            let slot = *self.slot(cycle);
+            let free = mask & !(slot as u32);
+            if (slot >> 32 & 0xff) < width && (free != 0 || mask == 0) {
+                let unit = if free != 0 {
+                    1 << self.choose(class, free, cycle)
+                } else {
+                    0
+                };
+                *self.slot(cycle) = (slot + (1 << 32)) | unit;
                 return cycle;
             }
             cycle += 1;
@@ -223,10 +266,11 @@ impl Scheduler {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Store {
     address: u64,
+    /// Address behind it; 0 if it only occupies the queue.
     end: u64,
     pc: u64,
     executed: u64,
-    sent: u64,
+    committed: u64,
 }
 
 /// Loads and stores that met too early once wait for each other from then on.
@@ -308,9 +352,12 @@ pub struct OutOfOrder {
     redirected: bool,
     fetch_queue: Ring,
     to_decode: Stage,
-    /// Between the fetch queue and rename.
-    front: Ring,
+    decode: Stage,
+    decode_blocked: Blocked,
     rename: Stage,
+    rename_blocked: Blocked,
+    /// Micro-ops and cycles of the front end alone, for the rate at which the wrong path comes.
+    front_rate: (u64, u64),
     dispatch: Stage,
     commit: Stage,
     window: Ring,
@@ -322,10 +369,13 @@ pub struct OutOfOrder {
     flag_registers: Ring,
     units: Units,
     ready: [u64; REGISTERS],
+    /// The latest stores; those from `sent_count` to `store_count` have not been sent to the cache yet: they are once
+    /// something needs to know, so that loads of the same cycle come first, as they do in the cache.
     stores: Box<[Store]>,
     store_count: usize,
+    sent_count: usize,
     by_granule: Box<[u64]>,
-    /// When the latest store was sent, and when all so far are done.
+    /// When the latest store was sent, and when all that were sent are done.
     sent: u64,
     drained: u64,
     store_sets: StoreSets,
@@ -346,7 +396,6 @@ impl OutOfOrder {
     /// A core that has run nothing.
     pub fn new(core: &OutOfOrderCore) -> Self {
         let p = core.pipeline;
-        let front = p.decode_width * (p.fetch_to_decode_cycles + p.decode_to_rename_cycles + 2);
         Self {
             frequency_hz: core.frequency_hz,
             p,
@@ -359,8 +408,11 @@ impl OutOfOrder {
             redirected: false,
             fetch_queue: Ring::new(p.fetch_queue_entries),
             to_decode: Stage::new(p.decode_width),
-            front: Ring::new(front),
+            decode: Stage::new(p.decode_width),
+            decode_blocked: Blocked::default(),
             rename: Stage::new(p.rename_width),
+            rename_blocked: Blocked::default(),
+            front_rate: (4, 1),
             dispatch: Stage::new(p.dispatch_width),
             commit: Stage::new(p.commit_width),
             window: Ring::new(p.rob_entries),
@@ -379,6 +431,7 @@ impl OutOfOrder {
             ready: [0; REGISTERS],
             stores: vec![Store::default(); (p.store_queue_entries as usize).next_power_of_two()].into(),
             store_count: 0,
+            sent_count: 0,
             by_granule: vec![0; GRANULES].into(),
             sent: 0,
             drained: 0,
@@ -396,7 +449,21 @@ impl OutOfOrder {
 
     /// Brings the bytes of an instruction into the fetch buffer, line after line.
     #[inline(always)]
-    fn bring(&mut self, address: u64, end: u64) {
+    fn bring(&mut self, address: u64, end: u64, micros: usize) {
+        let start = self.fetch.cycle;
+        self.lines(address, end);
+        // Cycles: those spent here, and those that the slots take.
+        let width = u64::from(self.fetch.width);
+        self.front_rate.0 += width * micros as u64;
+        self.front_rate.1 += width * (self.fetch.cycle - start).min(8) + micros as u64;
+        if self.front_rate.0 > 64 * width {
+            self.front_rate.0 >>= 1;
+            self.front_rate.1 >>= 1;
+        }
+    }
+
+    #[inline(always)]
+    fn lines(&mut self, address: u64, end: u64) {
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
@@ -444,27 +511,42 @@ impl OutOfOrder {
         loop {
             // Fetch and decode.
             let fetched = self.fetch.take(self.fetch_queue.freed() + 1);
-            let left = self.to_decode.take(fetched.max(self.front.freed()));
+            let left = self.decode_blocked.sent(fetched.max(self.to_decode.cycle), self.decode.cycle);
+            let left = self.to_decode.take(left);
             self.fetch_queue.push(left);
-            let decoded = left + self.p.fetch_to_decode_cycles;
+            let arrived = left + self.p.fetch_to_decode_cycles;
+            let decoded = self
+                .rename_blocked
+                .sent(arrived.max(self.decode.cycle), self.rename.cycle);
+            let decoded = self.decode.take(decoded);
+            self.decode_blocked.passed(arrived, decoded);
             // Rename.
             let load = micro.is(traits::LOAD);
             let store = micro.is(traits::STORE);
-            let mut earliest = decoded + self.p.decode_to_rename_cycles;
+            let arrived = decoded + self.p.decode_to_rename_cycles;
+            let mut earliest = arrived;
             earliest = earliest.max(self.window.freed() + 1).max(self.serial);
             if micro.is(traits::SERIAL_BEFORE) {
+                self.send_all();
                 earliest = earliest.max(self.commit.cycle.max(self.drained) + 1);
             }
             if load {
                 earliest = earliest.max(self.load_queue.freed() + 2);
             }
             if store {
-                earliest = earliest.max(self.store_queue.freed() + 1);
+                // The store that frees the entry has been sent, or is now.
+                while self.store_count - self.sent_count >= self.store_queue.entries {
+                    self.send();
+                }
+                if self.store_count >= self.store_queue.entries {
+                    let freed = self.store_count - self.store_queue.entries;
+                    earliest = earliest.max(self.store_queue.times[freed & self.store_queue.mask] + 1);
+                }
             }
             earliest = earliest.max(self.registers_freed(micro));
             let entered = self.scheduler.enter(earliest.max(self.rename.cycle));
             let renamed = self.rename.take(entered);
-            self.front.push(renamed);
+            self.rename_blocked.passed(arrived, renamed);
             let dispatched = self.dispatch.take(renamed + self.p.rename_to_dispatch_cycles);
             // Operands.
             let mut operands = dispatched.max(memory_wait);
@@ -481,6 +563,7 @@ impl OutOfOrder {
             }
             if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
                 // It executes once it is the oldest and older stores are done, which commit finds and tells.
+                self.send_all();
                 let oldest = dispatched.max(self.commit.cycle + 1).max(self.drained);
                 operands = operands.max(oldest + 2);
             }
@@ -578,32 +661,32 @@ impl OutOfOrder {
         let Some((address, end)) = Self::access(micro, accesses) else {
             return Ok(now);
         };
+        let mut now = now;
+        self.send_before(now);
         let granule = |a: u64| (a >> GRANULE_SHIFT) as usize & (GRANULES - 1);
         let newest = self.by_granule[granule(address)].max(self.by_granule[granule(end - 1)]) as usize;
-        let mut now = now;
-        if newest > 0 && self.stores[(newest - 1) & (self.stores.len() - 1)].sent >= now
+        if newest > self.sent_count
             && let Some(answer) = self.search(step, address, end, &mut now, newest)?
         {
             return Ok(answer);
         }
-        let done = self.memory.access(Side::Data, address, now, false, 2);
+        let done = self.memory.data(address, now, false, 2);
         if address / LINE == (end - 1) / LINE {
             return Ok(done);
         }
-        Ok(done.max(self.memory.access(Side::Data, end - 1, now, false, 2)))
+        Ok(done.max(self.memory.data(end - 1, now, false, 2)))
     }
 
     /// Looks for stores that the load needs, the youngest first.
     #[inline(never)]
     fn search(&mut self, step: &Step, address: u64, end: u64, now: &mut u64, newest: usize) -> Result<Option<u64>, u64> {
-        let oldest = self.store_count.saturating_sub(self.stores.len());
         let mut conflict: Option<Store> = None;
         let mut i = newest;
-        while i > oldest {
+        while i > self.sent_count {
             i -= 1;
             let store = self.stores[i & (self.stores.len() - 1)];
-            if store.sent < *now {
-                break;
+            if store.end == 0 {
+                continue;
             }
             let near = address >> GRANULE_SHIFT <= (store.end - 1) >> GRANULE_SHIFT
                 && (end - 1) >> GRANULE_SHIFT >= store.address >> GRANULE_SHIFT;
@@ -624,7 +707,10 @@ impl OutOfOrder {
                 return Ok(Some(*now + 1));
             }
             // Part of the value is in the queue: the load tries again once the store has been sent.
-            *now = store.sent + 2;
+            while self.sent_count <= i {
+                self.send();
+            }
+            *now = (*now).max(self.sent + 2);
         }
         match conflict {
             None => Ok(None),
@@ -635,7 +721,7 @@ impl OutOfOrder {
         }
     }
 
-    /// Books a store: when it goes to the cache and when it leaves its queue.
+    /// Puts a store into its queue.
     #[inline]
     fn store(&mut self, micro: &Micro, step: &Step, accesses: &[Access], issued: u64, done: u64, committed: u64) {
         self.store_sets.store(step.address, issued, done);
@@ -644,31 +730,58 @@ impl OutOfOrder {
         } else {
             Self::access(micro, accesses)
         };
-        let mut sent = (committed + 2).max(self.sent);
-        if self.total_store_order {
-            sent = sent.max(self.drained);
-        }
-        self.sent = sent;
-        let mut answered = sent;
-        if let Some((address, end)) = access {
-            answered = self.memory.access(Side::Data, address, sent, true, 0);
-            if address / LINE != (end - 1) / LINE {
-                answered = answered.max(self.memory.access(Side::Data, end - 1, sent, true, 0));
-            }
-            self.stores[self.store_count & (self.stores.len() - 1)] = Store {
-                address,
-                end,
-                pc: step.address,
-                executed: done,
-                sent,
-            };
-            self.store_count += 1;
+        let (address, end) = access.unwrap_or((0, 0));
+        self.stores[self.store_count & (self.stores.len() - 1)] = Store {
+            address,
+            end,
+            pc: step.address,
+            executed: done,
+            committed,
+        };
+        self.store_count += 1;
+        if end != 0 {
             let granule = |a: u64| (a >> GRANULE_SHIFT) as usize & (GRANULES - 1);
             self.by_granule[granule(address)] = self.store_count as u64;
             self.by_granule[granule(end - 1)] = self.store_count as u64;
         }
+    }
+
+    /// When the oldest store that has not been sent will be.
+    #[inline(always)]
+    fn next_sent(&self) -> u64 {
+        let store = &self.stores[self.sent_count & (self.stores.len() - 1)];
+        let sent = (store.committed + 2).max(self.sent);
+        if self.total_store_order { sent.max(self.drained) } else { sent }
+    }
+
+    /// Sends the oldest store that has not been sent.
+    fn send(&mut self) {
+        let store = self.stores[self.sent_count & (self.stores.len() - 1)];
+        self.sent = self.next_sent();
+        self.sent_count += 1;
+        let mut answered = self.sent;
+        if store.end != 0 {
+            answered = self.memory.data(store.address, self.sent, true, 0);
+            if store.address / LINE != (store.end - 1) / LINE {
+                answered = answered.max(self.memory.data(store.end - 1, self.sent, true, 0));
+            }
+        }
         self.drained = self.drained.max(answered);
         self.store_queue.push(self.drained);
+    }
+
+    /// Sends what goes to the cache before this cycle.
+    #[inline(always)]
+    fn send_before(&mut self, cycle: u64) {
+        while self.sent_count < self.store_count && self.next_sent() < cycle {
+            self.send();
+        }
+    }
+
+    fn send_all(&mut self) {
+        while self.sent_count < self.store_count {
+            self.send();
+        }
     }
 
     /// What a micro-op does to those behind it.
@@ -695,6 +808,7 @@ impl OutOfOrder {
             self.fenced = done;
         }
         if micro.is(traits::SERIAL_AFTER) {
+            self.send_all();
             self.serial = committed.max(self.drained) + 1;
         }
         if micro.is(traits::SYSCALL) {
@@ -725,8 +839,14 @@ impl OutOfOrder {
         }
         let cleared = done + self.p.execute_to_commit_cycles;
         self.restart(cleared + 2, inside);
-        let wrong = ((done - renamed) * WRONG_PATH_RATE).min(self.p.rob_entries);
-        self.serial = self.serial.max(cleared + 2 + wrong / self.p.squash_width);
+        // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
+        // leaves the window, and only after that rename goes on.
+        let (micros, cycles) = self.front_rate;
+        let came = (done - renamed) * micros / cycles;
+        let room = self.p.rob_entries - self.window.later_than(done).min(self.p.rob_entries);
+        if std::env::var("DBG").is_ok() { eprintln!("done-renamed {} rate {}/{} came {came} room {room}", done-renamed, micros, cycles); }
+        let clearing = came.min(room).div_ceil(self.p.squash_width);
+        self.serial = self.serial.max(cleared + clearing + 1);
     }
 
     fn all(&mut self, micros: &[Micro], step: &Step, accesses: &[Access]) {
@@ -737,7 +857,7 @@ impl OutOfOrder {
     }
 
     fn step(&mut self, block: &Block, step: &Step, accesses: &[Access], next: u64) {
-        self.bring(step.address, step.end);
+        self.bring(step.address, step.end, block.micros(step).len());
         let micros = block.micros(step);
         match step.repeats {
             Repeats::Steps { body, tail, steps } => {
@@ -768,7 +888,7 @@ impl OutOfOrder {
         let (body, tail, skip) = (usize::from(body), usize::from(tail), usize::from(skip));
         let top = inside(step, body);
         if self.repeating != step.address {
-            self.bring(step.address, step.end);
+            self.bring(step.address, step.end, block.micros(step).len());
             let nothing = repeats == 0 && ends;
             self.all(&micros[..skip - 1], step, accesses);
             self.micro(&micros[skip - 1], step, accesses, nothing, inside(step, tail));
