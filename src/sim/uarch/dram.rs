@@ -6,7 +6,6 @@
 use crate::sim::machine::Dram as Settings;
 
 const NO_ROW: u64 = u64::MAX;
-/// Batches of writes are estimated by their bus time: this many bank-group switches cost a full row cycle.
 const RANKS: usize = 2;
 const BANKS: usize = 16;
 const GROUPS: usize = 4;
@@ -92,12 +91,34 @@ impl Dram {
     }
 
     fn drain(&mut self, now: u64, keep: u64) {
-        let count = (self.writes.len() as u64).saturating_sub(keep) as usize;
-        for i in 0..count {
-            let line = self.writes[i];
+        while self.writes.len() as u64 > keep {
+            // The first of those whose row is open, or whose bank can be opened soonest.
+            let best = (0..self.writes.len()).min_by_key(|&i| self.wait(self.writes[i] << 6, now));
+            let line = self.writes.remove(best.unwrap_or(0));
             self.burst(line << 6, now, true);
         }
-        self.writes.drain(..count);
+    }
+
+    /// How long the bank of a line needs before it takes a column command; nothing if its row is open.
+    fn wait(&self, address: u64, now: u64) -> u64 {
+        let (rank, bank, row) = self.place(address);
+        let bank = &self.banks[rank][bank];
+        if bank.row == row {
+            return 0;
+        }
+        let closed = if bank.row == NO_ROW {
+            0
+        } else {
+            bank.precharge.max(now) + self.settings.precharge_ps
+        };
+        bank.activate.max(closed).max(now) - now + 1
+    }
+
+    fn place(&self, address: u64) -> (usize, usize, u64) {
+        let rest = address / self.settings.row_bytes;
+        let bank = (rest % BANKS as u64) as usize;
+        let rank = (rest / BANKS as u64 % RANKS as u64) as usize;
+        (rank, bank, rest / (BANKS * RANKS) as u64)
     }
 
     /// All banks of both ranks close for a refresh at every interval that has begun.
@@ -116,10 +137,7 @@ impl Dram {
 
     fn burst(&mut self, address: u64, now: u64, is_write: bool) -> u64 {
         let s = self.settings;
-        let rest = address / s.row_bytes;
-        let bank_index = (rest % BANKS as u64) as usize;
-        let rank_index = (rest / BANKS as u64 % RANKS as u64) as usize;
-        let row = rest / (BANKS * RANKS) as u64;
+        let (rank_index, bank_index, row) = self.place(address);
         let group = bank_index % GROUPS;
         let bank = &mut self.banks[rank_index][bank_index];
         if bank.row == row {

@@ -82,7 +82,7 @@ impl Blocked {
     /// A micro-op that came at `arrived` left at `left`.
     #[inline(always)]
     fn passed(&mut self, arrived: u64, left: u64) {
-        if left > arrived && !self.active {
+        if left > arrived && !self.active && knob(1, 1) == 1 {
             self.active = true;
             self.until = arrived;
         }
@@ -358,6 +358,7 @@ pub struct OutOfOrder {
     rename_blocked: Blocked,
     /// Micro-ops and cycles of the front end alone, for the rate at which the wrong path comes.
     front_rate: (u64, u64),
+    latest_fetched: u64,
     dispatch: Stage,
     commit: Stage,
     window: Ring,
@@ -413,6 +414,7 @@ impl OutOfOrder {
             rename: Stage::new(p.rename_width),
             rename_blocked: Blocked::default(),
             front_rate: (4, 1),
+            latest_fetched: 0,
             dispatch: Stage::new(p.dispatch_width),
             commit: Stage::new(p.commit_width),
             window: Ring::new(p.rob_entries),
@@ -449,21 +451,7 @@ impl OutOfOrder {
 
     /// Brings the bytes of an instruction into the fetch buffer, line after line.
     #[inline(always)]
-    fn bring(&mut self, address: u64, end: u64, micros: usize) {
-        let start = self.fetch.cycle;
-        self.lines(address, end);
-        // Cycles: those spent here, and those that the slots take.
-        let width = u64::from(self.fetch.width);
-        self.front_rate.0 += width * micros as u64;
-        self.front_rate.1 += width * (self.fetch.cycle - start).min(8) + micros as u64;
-        if self.front_rate.0 > 64 * width {
-            self.front_rate.0 >>= 1;
-            self.front_rate.1 >>= 1;
-        }
-    }
-
-    #[inline(always)]
-    fn lines(&mut self, address: u64, end: u64) {
+    fn bring(&mut self, address: u64, end: u64) {
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
@@ -493,6 +481,24 @@ impl OutOfOrder {
         self.fetch.used = 0;
     }
 
+    /// The wrong path asks for its lines, one after the other, until it is stopped: programs often need them later.
+    fn fetch_ahead(&mut self, address: u64, until: u64) {
+        let bytes = self.p.fetch_buffer_bytes;
+        let mut line = address & !(bytes - 1);
+        let mut cycle = self.fetch.cycle;
+        if line == self.buffer {
+            line += bytes;
+            cycle += 1;
+        }
+        let (micros, cycles) = self.front_rate;
+        // x86 micro-ops of this table take about two bytes each.
+        let each = (bytes * cycles / (2 * micros)).max(1);
+        while cycle < until {
+            cycle = self.memory.access(Side::Instruction, line, cycle, false, 0) + each;
+            line += bytes;
+        }
+    }
+
     /// Fetch starts again at `cycle`.
     fn restart(&mut self, cycle: u64, inside: bool) {
         self.fetch.cycle = cycle;
@@ -511,6 +517,12 @@ impl OutOfOrder {
         loop {
             // Fetch and decode.
             let fetched = self.fetch.take(self.fetch_queue.freed() + 1);
+            self.front_rate.0 += 1;
+            self.front_rate.1 += (fetched - self.latest_fetched).min(2);
+            self.latest_fetched = fetched;
+            if self.front_rate.0 > 256 {
+                self.front_rate = (self.front_rate.0 >> 1, (self.front_rate.1 >> 1).max(1));
+            }
             let left = self.decode_blocked.sent(fetched.max(self.to_decode.cycle), self.decode.cycle);
             let left = self.to_decode.take(left);
             self.fetch_queue.push(left);
@@ -531,7 +543,7 @@ impl OutOfOrder {
                 earliest = earliest.max(self.commit.cycle.max(self.drained) + 1);
             }
             if load {
-                earliest = earliest.max(self.load_queue.freed() + 2);
+                earliest = earliest.max(self.load_queue.freed() + 1);
             }
             if store {
                 // The store that frees the entry has been sent, or is now.
@@ -558,7 +570,7 @@ impl OutOfOrder {
             }
             if load || store {
                 operands = operands
-                    .max(self.store_sets.wait(step.address, dispatched))
+                    .max(if knob(2, 1) == 1 { self.store_sets.wait(step.address, dispatched) } else { 0 })
                     .max(self.fenced);
             }
             if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
@@ -567,7 +579,7 @@ impl OutOfOrder {
                 let oldest = dispatched.max(self.commit.cycle + 1).max(self.drained);
                 operands = operands.max(oldest + 2);
             }
-            let issued = self.units.issue(micro.class, operands);
+            let issued = self.units.issue(if knob(3,0)==1 {Class::None} else {micro.class}, operands);
             let latency = u64::from(self.units.latencies[micro.class as usize]);
             let mut done = issued + latency;
             if load && !micro.is(traits::NO_ACCESS) {
@@ -586,7 +598,7 @@ impl OutOfOrder {
                     }
                 }
             }
-            self.scheduler.leave(if load || store { done } else { issued });
+            self.scheduler.leave(if knob(5,0)==1 {issued} else if load || store { done } else { issued });
             let committed = self.commit.take(done + self.p.execute_to_commit_cycles + 1);
             self.window.push(committed);
             self.write(micro, done, committed);
@@ -834,17 +846,21 @@ impl OutOfOrder {
         let direct = matches!(kind, BranchKind::Conditional | BranchKind::Jump | BranchKind::Call);
         let seen_at_decode = direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
+            self.fetch_ahead(step.end, decoded + 1);
             self.restart(decoded + 2, inside);
             return;
         }
         let cleared = done + self.p.execute_to_commit_cycles;
+        if !inside {
+            self.fetch_ahead(if prediction.taken { prediction.target } else { step.end }, cleared + 1);
+        }
         self.restart(cleared + 2, inside);
         // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
         // leaves the window, and only after that rename goes on.
         let (micros, cycles) = self.front_rate;
         let came = (done - renamed) * micros / cycles;
         let room = self.p.rob_entries - self.window.later_than(done).min(self.p.rob_entries);
-        if std::env::var("DBG").is_ok() { eprintln!("done-renamed {} rate {}/{} came {came} room {room}", done-renamed, micros, cycles); }
+        let came = came * knob(4, 4) / 4;
         let clearing = came.min(room).div_ceil(self.p.squash_width);
         self.serial = self.serial.max(cleared + clearing + 1);
     }
@@ -857,7 +873,7 @@ impl OutOfOrder {
     }
 
     fn step(&mut self, block: &Block, step: &Step, accesses: &[Access], next: u64) {
-        self.bring(step.address, step.end, block.micros(step).len());
+        self.bring(step.address, step.end);
         let micros = block.micros(step);
         match step.repeats {
             Repeats::Steps { body, tail, steps } => {
@@ -888,7 +904,7 @@ impl OutOfOrder {
         let (body, tail, skip) = (usize::from(body), usize::from(tail), usize::from(skip));
         let top = inside(step, body);
         if self.repeating != step.address {
-            self.bring(step.address, step.end, block.micros(step).len());
+            self.bring(step.address, step.end);
             let nothing = repeats == 0 && ends;
             self.all(&micros[..skip - 1], step, accesses);
             self.micro(&micros[skip - 1], step, accesses, nothing, inside(step, tail));
@@ -973,4 +989,11 @@ impl Timing for OutOfOrder {
             parts.insert(name.to_owned(), count);
         }
     }
+}
+
+#[doc(hidden)]
+pub fn knob(i: usize, default: u64) -> u64 {
+    use std::sync::OnceLock;
+    static K: OnceLock<Vec<Option<u64>>> = OnceLock::new();
+    K.get_or_init(|| (0..8).map(|i| std::env::var(format!("K{i}")).ok().and_then(|v| v.parse().ok())).collect())[i].unwrap_or(default)
 }
