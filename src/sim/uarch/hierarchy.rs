@@ -141,7 +141,7 @@ impl Cache {
     /// The cycle from which an access that comes at `now` is taken: a cache without a free miss register takes none.
     #[inline(always)]
     fn taken_at(&self, now: u64, retry: u64) -> u64 {
-        if now >= self.quiet || self.misses.is_empty() || super::ooo::knob(6, 0) == 1 {
+        if now >= self.quiet || self.misses.is_empty() {
             return now;
         }
         self.unblocked_at(now, retry)
@@ -273,7 +273,6 @@ impl Hierarchy {
     #[inline(always)]
     pub fn data(&mut self, address: u64, now: u64, write: bool, retry: u64) -> u64 {
         let answer = self.access(Side::Data, address, now, write, retry);
-        if super::ooo::knob(7, 0) == 1 { return answer; }
         self.answers.take(answer)
     }
 

@@ -42,8 +42,8 @@ pub const fn stack(i: u8) -> Reg {
 pub const FLAGS: Reg = 80;
 /// No register: always ready.
 pub const NONE: Reg = 85;
-/// Numbers of registers, a little more than there are.
-pub const REGISTERS: usize = 96;
+/// Numbers of registers, a power of two and more than there are.
+pub const REGISTERS: usize = 128;
 
 /// Groups of flags that gem5 renames, as bits.
 pub mod flags {

@@ -10,7 +10,7 @@
 use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
 use super::micro::{Class, FLAGS, Micro, REGISTERS, flags, traits};
-use super::micro_block::{Block, Counts, Step, accesses_of, passes};
+use super::micro_block::{Block, Step, accesses_of, passes};
 use super::predict_gem5::Predictor;
 use super::{Retired, Timing};
 use crate::sim::machine::{OutOfOrderCore, Pipeline};
@@ -46,15 +46,15 @@ impl Stage {
     /// The first slot that is not before `earliest` nor before the one given last.
     #[inline(always)]
     fn take(&mut self, earliest: u64) -> u64 {
-        if earliest > self.cycle {
-            self.cycle = earliest;
-            self.used = 1;
-        } else if self.used < self.width {
-            self.used += 1;
+        // Without branches: the host could not predict them.
+        let later = earliest > self.cycle;
+        let full = self.used >= self.width;
+        self.cycle = if later {
+            earliest
         } else {
-            self.cycle += 1;
-            self.used = 1;
-        }
+            self.cycle + u64::from(full)
+        };
+        self.used = if later | full { 1 } else { self.used + 1 };
         self.cycle
     }
 }
@@ -82,7 +82,7 @@ impl Blocked {
     /// A micro-op that came at `arrived` left at `left`.
     #[inline(always)]
     fn passed(&mut self, arrived: u64, left: u64) {
-        if left > arrived && !self.active && knob(1, 1) == 1 {
+        if left > arrived && !self.active {
             self.active = true;
             self.until = arrived;
         }
@@ -140,15 +140,25 @@ impl Ring {
     }
 }
 
+/// Zeros for every cycle that can be booked; made on the heap, as they are large.
+fn horizon<T: Copy + Default + std::fmt::Debug>() -> Box<[T; HORIZON]> {
+    vec![T::default(); HORIZON]
+        .into_boxed_slice()
+        .try_into()
+        .expect("a vector of as many elements as the array has")
+}
+
 /// Units and issue slots by cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Units {
     /// The cycle's number above the index, the micro-ops issued, a bit for each busy unit.
-    slots: Box<[u64]>,
+    slots: Box<[u64; HORIZON]>,
     width: u64,
     masks: [u32; Class::COUNT],
     latencies: [u8; Class::COUNT],
     unpipelined: u64,
+    /// Classes whose units all do the same: it does not matter which is taken.
+    alike: u64,
     latest: [u8; Class::COUNT],
 }
 
@@ -166,8 +176,16 @@ impl Units {
             }
             unpipelined |= unit.unpipelined;
         }
+        let alike = (0..Class::COUNT)
+            .filter(|&class| {
+                let mut units = core.units.iter().filter(|u| u.latency[class] > 0);
+                let first = units.next();
+                units.all(|u| Some(u) == first)
+            })
+            .fold(0, |set, class| set | 1 << class);
         Self {
-            slots: vec![0; HORIZON].into(),
+            alike,
+            slots: horizon(),
             width: core.pipeline.issue_width,
             masks,
             latencies,
@@ -201,7 +219,7 @@ impl Units {
                 } else {
                     0
                 };
-                *self.slot(cycle) = (slot + (1 << 32)) | unit;
+                self.slots[cycle as usize & (HORIZON - 1)] = (slot + (1 << 32)) | unit;
                 return cycle;
             }
             cycle += 1;
@@ -211,6 +229,13 @@ impl Units {
     /// Units take turns.
     #[inline(always)]
     fn choose(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
+        if (self.alike & !self.unpipelined) >> class & 1 == 1 {
+            return free.trailing_zeros();
+        }
+        self.choose_in_turn(class, free, cycle)
+    }
+
+    fn choose_in_turn(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
         let above = free & (u32::MAX << (u32::from(self.latest[class]) + 1 & 31));
         let unit = if above != 0 && self.latest[class] < 31 { above } else { free }.trailing_zeros();
         self.latest[class] = unit as u8;
@@ -226,7 +251,7 @@ impl Units {
 /// How many micro-ops stand in the scheduler: they leave it out of order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Scheduler {
-    leaving: Box<[u16]>,
+    leaving: Box<[u16; HORIZON]>,
     cycle: u64,
     used: u64,
     entries: u64,
@@ -335,6 +360,14 @@ impl StoreSets {
     }
 }
 
+/// When a micro-op passed the stages of the front end.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    decoded: u64,
+    renamed: u64,
+    dispatched: u64,
+}
+
 /// The core with its caches and predictors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
@@ -343,7 +376,7 @@ pub struct OutOfOrder {
     total_store_order: bool,
     memory: Hierarchy,
     predictor: Predictor,
-    counts: Counts,
+    micro_ops: u64,
 
     fetch: Stage,
     /// The line, or part of one, in the fetch buffer.
@@ -360,6 +393,12 @@ pub struct OutOfOrder {
     front_rate: (u64, u64),
     latest_fetched: u64,
     dispatch: Stage,
+    /// Dispatch takes fewer than rename gives, and registers may run out before the window does: else there is nothing
+    /// to keep.
+    narrow_dispatch: bool,
+    few_integers: bool,
+    few_floats: bool,
+    few_flags: bool,
     commit: Stage,
     window: Ring,
     scheduler: Scheduler,
@@ -403,7 +442,7 @@ impl OutOfOrder {
             total_store_order: core.total_store_order,
             memory: Hierarchy::new(&core.memory, core.frequency_hz),
             predictor: Predictor::new(&core.predictor, core.directions),
-            counts: Counts::default(),
+            micro_ops: 0,
             fetch: Stage::new(p.fetch_width),
             buffer: NOWHERE,
             redirected: false,
@@ -416,10 +455,14 @@ impl OutOfOrder {
             front_rate: (4, 1),
             latest_fetched: 0,
             dispatch: Stage::new(p.dispatch_width),
+            narrow_dispatch: p.dispatch_width < p.rename_width,
+            few_integers: p.spare_integer_registers < p.rob_entries,
+            few_floats: p.spare_float_registers < p.rob_entries,
+            few_flags: p.spare_flag_registers < 3 * p.rob_entries,
             commit: Stage::new(p.commit_width),
             window: Ring::new(p.rob_entries),
             scheduler: Scheduler {
-                leaving: vec![0; HORIZON].into(),
+                leaving: horizon(),
                 cycle: 0,
                 used: 0,
                 entries: p.scheduler_entries,
@@ -451,7 +494,13 @@ impl OutOfOrder {
 
     /// Brings the bytes of an instruction into the fetch buffer, line after line.
     #[inline(always)]
-    fn bring(&mut self, address: u64, end: u64) {
+    fn bring(&mut self, address: u64, end: u64, micros: usize) {
+        self.front_rate.0 += micros as u64;
+        self.front_rate.1 += (self.fetch.cycle - self.latest_fetched.min(self.fetch.cycle)).min(2);
+        self.latest_fetched = self.fetch.cycle;
+        if self.front_rate.0 > 256 {
+            self.front_rate = (self.front_rate.0 >> 1, (self.front_rate.1 >> 1).max(1));
+        }
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
@@ -510,112 +559,183 @@ impl OutOfOrder {
     }
 
     /// Passes one micro-op through the pipeline. `taken` and `target` are for branches.
-    #[inline]
+    #[inline(always)]
     fn micro(&mut self, micro: &Micro, step: &Step, accesses: &[Access], taken: bool, target: u64) {
-        self.counts.add(micro);
-        let mut memory_wait = 0;
+        if micro.traits & !traits::LAST == 0 {
+            self.plain(micro);
+        } else if micro.is(traits::LOAD | traits::STORE) {
+            self.memory_access(micro, step, accesses);
+        } else {
+            self.special(micro, step, taken, target);
+        }
+    }
+
+    /// Fetch, decode, rename and dispatch. Rename does not come before `wait`.
+    #[inline(always)]
+    fn front(&mut self, micro: &Micro, wait: u64) -> Front {
+        let fetched = self.fetch.take(self.fetch_queue.freed() + 1);
+        let left = self
+            .decode_blocked
+            .sent(fetched.max(self.to_decode.cycle), self.decode.cycle);
+        let left = self.to_decode.take(left);
+        self.fetch_queue.push(left);
+        let arrived = left + self.p.fetch_to_decode_cycles;
+        let decoded = self
+            .rename_blocked
+            .sent(arrived.max(self.decode.cycle), self.rename.cycle);
+        let decoded = self.decode.take(decoded);
+        self.decode_blocked.passed(arrived, decoded);
+        let arrived = decoded + self.p.decode_to_rename_cycles;
+        let free = wait
+            .max(self.window.freed() + 1)
+            .max(self.serial)
+            .max(self.registers_freed(micro));
+        let entered = self
+            .scheduler
+            .enter(arrived.max(free).max(self.rename.cycle));
+        let renamed = self.rename.take(entered);
+        self.rename_blocked.passed(arrived, renamed);
+        let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
+        if self.narrow_dispatch {
+            dispatched = self.dispatch.take(dispatched);
+        }
+        Front {
+            decoded,
+            renamed,
+            dispatched,
+        }
+    }
+
+    /// When the operands are there, at the earliest at `dispatched`.
+    #[inline(always)]
+    fn operands(&self, micro: &Micro, dispatched: u64) -> u64 {
+        let mut operands = dispatched;
+        for &source in &micro.sources {
+            operands = operands.max(self.ready[usize::from(source) & (REGISTERS - 1)]);
+        }
+        if micro.flags_read != 0 {
+            operands = operands.max(self.flags_ready(micro.flags_read));
+        }
+        operands
+    }
+
+    /// Commits what is done at `done`.
+    #[inline(always)]
+    fn finish(&mut self, micro: &Micro, done: u64) -> u64 {
+        let committed = self.commit.take(done + self.p.execute_to_commit_cycles + 1);
+        self.window.push(committed);
+        self.write(micro, done, committed);
+        committed
+    }
+
+    /// What only computes.
+    #[inline(never)]
+    fn plain(&mut self, micro: &Micro) {
+        let front = self.front(micro, 0);
+        let operands = self.operands(micro, front.dispatched);
+        let issued = self.units.issue(micro.class, operands);
+        self.scheduler.leave(issued);
+        let latency = self.units.latencies[micro.class as usize];
+        self.finish(micro, issued + u64::from(latency));
+    }
+
+    /// Loads and stores.
+    #[inline(never)]
+    fn memory_access(&mut self, micro: &Micro, step: &Step, accesses: &[Access]) {
+        let load = micro.is(traits::LOAD);
+        let mut again = 0;
         loop {
-            // Fetch and decode.
-            let fetched = self.fetch.take(self.fetch_queue.freed() + 1);
-            self.front_rate.0 += 1;
-            self.front_rate.1 += (fetched - self.latest_fetched).min(2);
-            self.latest_fetched = fetched;
-            if self.front_rate.0 > 256 {
-                self.front_rate = (self.front_rate.0 >> 1, (self.front_rate.1 >> 1).max(1));
-            }
-            let left = self.decode_blocked.sent(fetched.max(self.to_decode.cycle), self.decode.cycle);
-            let left = self.to_decode.take(left);
-            self.fetch_queue.push(left);
-            let arrived = left + self.p.fetch_to_decode_cycles;
-            let decoded = self
-                .rename_blocked
-                .sent(arrived.max(self.decode.cycle), self.rename.cycle);
-            let decoded = self.decode.take(decoded);
-            self.decode_blocked.passed(arrived, decoded);
-            // Rename.
-            let load = micro.is(traits::LOAD);
-            let store = micro.is(traits::STORE);
-            let arrived = decoded + self.p.decode_to_rename_cycles;
-            let mut earliest = arrived;
-            earliest = earliest.max(self.window.freed() + 1).max(self.serial);
-            if micro.is(traits::SERIAL_BEFORE) {
-                self.send_all();
-                earliest = earliest.max(self.commit.cycle.max(self.drained) + 1);
-            }
+            let mut wait = 0;
             if load {
-                earliest = earliest.max(self.load_queue.freed() + 1);
-            }
-            if store {
+                wait = self.load_queue.freed() + 1;
+            } else {
                 // The store that frees the entry has been sent, or is now.
                 while self.store_count - self.sent_count >= self.store_queue.entries {
                     self.send();
                 }
                 if self.store_count >= self.store_queue.entries {
                     let freed = self.store_count - self.store_queue.entries;
-                    earliest = earliest.max(self.store_queue.times[freed & self.store_queue.mask] + 1);
+                    wait = self.store_queue.times[freed & self.store_queue.mask] + 1;
                 }
             }
-            earliest = earliest.max(self.registers_freed(micro));
-            let entered = self.scheduler.enter(earliest.max(self.rename.cycle));
-            let renamed = self.rename.take(entered);
-            self.rename_blocked.passed(arrived, renamed);
-            let dispatched = self.dispatch.take(renamed + self.p.rename_to_dispatch_cycles);
-            // Operands.
-            let mut operands = dispatched.max(memory_wait);
-            for &source in &micro.sources {
-                operands = operands.max(self.ready[usize::from(source)]);
+            let front = self.front(micro, wait);
+            let mut operands = self
+                .operands(micro, front.dispatched)
+                .max(self.store_sets.wait(step.address, front.dispatched))
+                .max(self.fenced)
+                .max(again);
+            if micro.is(traits::NON_SPECULATIVE) {
+                operands = operands.max(self.oldest(front.dispatched));
             }
-            if micro.flags_read != 0 {
-                operands = operands.max(self.flags_ready(micro.flags_read));
-            }
-            if load || store {
-                operands = operands
-                    .max(if knob(2, 1) == 1 { self.store_sets.wait(step.address, dispatched) } else { 0 })
-                    .max(self.fenced);
-            }
-            if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
-                // It executes once it is the oldest and older stores are done, which commit finds and tells.
-                self.send_all();
-                let oldest = dispatched.max(self.commit.cycle + 1).max(self.drained);
-                operands = operands.max(oldest + 2);
-            }
-            let issued = self.units.issue(if knob(3,0)==1 {Class::None} else {micro.class}, operands);
-            let latency = u64::from(self.units.latencies[micro.class as usize]);
-            let mut done = issued + latency;
+            let issued = self.units.issue(micro.class, operands);
+            let mut done = issued + 1;
             if load && !micro.is(traits::NO_ACCESS) {
-                match self.load(micro, step, accesses, issued + 1) {
+                match self.load(micro, step, accesses, done) {
                     Ok(answered) => done = answered,
                     Err(conflict) => {
-                        // The load came before a store that it needed: all from it on is fetched again.
+                        // It came before a store that it needed: all from it on is fetched again.
                         self.scheduler.leave(conflict);
                         self.window.push(conflict);
                         self.load_queue.push(conflict);
                         self.violations += 1;
-                        memory_wait = conflict;
-                        let restart = conflict + self.p.execute_to_commit_cycles + 2;
-                        self.restart(restart, true);
+                        again = conflict;
+                        self.restart(conflict + self.p.execute_to_commit_cycles + 2, true);
                         continue;
                     }
                 }
             }
-            self.scheduler.leave(if knob(5,0)==1 {issued} else if load || store { done } else { issued });
-            let committed = self.commit.take(done + self.p.execute_to_commit_cycles + 1);
-            self.window.push(committed);
-            self.write(micro, done, committed);
+            self.scheduler.leave(done);
+            let committed = self.finish(micro, done);
             if load {
                 self.load_queue.push(committed);
-            }
-            if store {
+            } else {
                 self.store(micro, step, accesses, issued, done, committed);
             }
-            self.after(micro, step, decoded, renamed, done, committed, taken, target);
             return;
+        }
+    }
+
+    /// When a micro-op that must be the oldest issues: older stores are done, and commit has found it and told.
+    fn oldest(&mut self, dispatched: u64) -> u64 {
+        self.send_all();
+        dispatched.max(self.commit.cycle + 1).max(self.drained) + 2
+    }
+
+    /// Branches, fences, and what serialises.
+    #[inline(never)]
+    fn special(&mut self, micro: &Micro, step: &Step, taken: bool, target: u64) {
+        let mut wait = 0;
+        if micro.is(traits::SERIAL_BEFORE) {
+            self.send_all();
+            wait = self.commit.cycle.max(self.drained) + 1;
+        }
+        let front = self.front(micro, wait);
+        let mut operands = self.operands(micro, front.dispatched);
+        if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
+            operands = operands.max(self.oldest(front.dispatched));
+        }
+        let issued = self.units.issue(micro.class, operands);
+        self.scheduler.leave(issued);
+        let done = issued + u64::from(self.units.latencies[micro.class as usize]);
+        let committed = self.finish(micro, done);
+        if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
+            self.branch(micro, step, front, done, taken, target);
+        }
+        if micro.is(traits::FENCE) {
+            self.fenced = done;
+        }
+        if micro.is(traits::SERIAL_AFTER) {
+            self.send_all();
+            self.serial = committed.max(self.drained) + 1;
+        }
+        if micro.is(traits::SYSCALL) {
+            self.restart(committed + self.p.trap_cycles + 3, false);
         }
     }
 
     #[inline(always)]
     fn flags_ready(&self, mask: u8) -> u64 {
-        let at = |i: usize| self.ready[usize::from(FLAGS) + i];
+        let at = |i: usize| self.ready[(usize::from(FLAGS) + i) & (REGISTERS - 1)];
         if mask == flags::ALL {
             return at(0).max(at(1)).max(at(2)).max(at(3)).max(at(4));
         }
@@ -625,14 +745,14 @@ impl OutOfOrder {
     #[inline(always)]
     fn registers_freed(&self, micro: &Micro) -> u64 {
         let mut freed = 0;
-        for &destination in &micro.destinations {
-            if destination < 32 {
-                freed = freed.max(self.integers.freed());
-            } else if destination < FLAGS {
-                freed = freed.max(self.floats.freed());
-            } else {
-                break;
-            }
+        if self.few_integers && micro.destinations[0] < 32 {
+            freed = self.integers.freed();
+        }
+        if self.few_floats && (32..FLAGS).contains(&micro.destinations[0]) {
+            freed = freed.max(self.floats.freed());
+        }
+        if self.few_flags && micro.flags_written != 0 {
+            freed = freed.max(self.flag_registers.freed());
         }
         freed + 2
     }
@@ -643,18 +763,22 @@ impl OutOfOrder {
             if destination >= FLAGS {
                 break;
             }
-            self.ready[usize::from(destination)] = done;
+            self.ready[usize::from(destination) & (REGISTERS - 1)] = done;
             if destination < 32 {
-                self.integers.push(committed);
-            } else {
+                if self.few_integers {
+                    self.integers.push(committed);
+                }
+            } else if self.few_floats {
                 self.floats.push(committed);
             }
         }
         let mut written = micro.flags_written;
         while written != 0 {
-            self.ready[usize::from(FLAGS) + written.trailing_zeros() as usize] = done;
+            self.ready[(usize::from(FLAGS) + written.trailing_zeros() as usize) & (REGISTERS - 1)] = done;
             written &= written - 1;
-            self.flag_registers.push(committed);
+            if self.few_flags {
+                self.flag_registers.push(committed);
+            }
         }
     }
 
@@ -690,7 +814,6 @@ impl OutOfOrder {
     }
 
     /// Looks for stores that the load needs, the youngest first.
-    #[inline(never)]
     fn search(&mut self, step: &Step, address: u64, end: u64, now: &mut u64, newest: usize) -> Result<Option<u64>, u64> {
         let mut conflict: Option<Store> = None;
         let mut i = newest;
@@ -796,41 +919,9 @@ impl OutOfOrder {
         }
     }
 
-    /// What a micro-op does to those behind it.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "the times of one micro-op, passed in registers")]
-    fn after(
-        &mut self,
-        micro: &Micro,
-        step: &Step,
-        decoded: u64,
-        renamed: u64,
-        done: u64,
-        committed: u64,
-        taken: bool,
-        target: u64,
-    ) {
-        if micro.traits & !(traits::LOAD | traits::STORE | traits::LAST) == 0 {
-            return;
-        }
-        if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
-            self.branch(micro, step, decoded, renamed, done, taken, target);
-        }
-        if micro.is(traits::FENCE) {
-            self.fenced = done;
-        }
-        if micro.is(traits::SERIAL_AFTER) {
-            self.send_all();
-            self.serial = committed.max(self.drained) + 1;
-        }
-        if micro.is(traits::SYSCALL) {
-            self.restart(committed + self.p.trap_cycles + 3, false);
-        }
-    }
-
-    #[inline]
-    #[allow(clippy::too_many_arguments, reason = "the times of one micro-op, passed in registers")]
-    fn branch(&mut self, micro: &Micro, step: &Step, decoded: u64, renamed: u64, done: u64, taken: bool, target: u64) {
+    fn branch(&mut self, micro: &Micro, step: &Step, front: Front, done: u64, taken: bool, target: u64) {
+        let Front { decoded, renamed, .. } = front;
         let inside = micro.is(traits::MICRO_BRANCH);
         let kind = if inside { BranchKind::Conditional } else { step.branch };
         self.branches += 1;
@@ -860,12 +951,12 @@ impl OutOfOrder {
         let (micros, cycles) = self.front_rate;
         let came = (done - renamed) * micros / cycles;
         let room = self.p.rob_entries - self.window.later_than(done).min(self.p.rob_entries);
-        let came = came * knob(4, 4) / 4;
         let clearing = came.min(room).div_ceil(self.p.squash_width);
         self.serial = self.serial.max(cleared + clearing + 1);
     }
 
     fn all(&mut self, micros: &[Micro], step: &Step, accesses: &[Access]) {
+        self.micro_ops += micros.len() as u64;
         for micro in micros {
             let taken = micro.is(traits::TAKEN);
             self.micro(micro, step, accesses, taken, inside(step, 1));
@@ -873,7 +964,7 @@ impl OutOfOrder {
     }
 
     fn step(&mut self, block: &Block, step: &Step, accesses: &[Access], next: u64) {
-        self.bring(step.address, step.end);
+        self.bring(step.address, step.end, block.micros(step).len());
         let micros = block.micros(step);
         match step.repeats {
             Repeats::Steps { body, tail, steps } => {
@@ -882,12 +973,14 @@ impl OutOfOrder {
                 let passes = passes(accesses, steps);
                 for pass in 1..=passes {
                     self.all(&micros[body..tail - 1], step, accesses);
+                    self.micro_ops += 1;
                     self.micro(&micros[tail - 1], step, accesses, pass < passes, inside(step, body));
                 }
                 self.all(&micros[tail..], step, accesses);
             }
             _ if step.branch != BranchKind::None => {
                 let taken = step.branch != BranchKind::Conditional || next != step.end;
+                self.micro_ops += micros.len() as u64;
                 for micro in micros {
                     self.micro(micro, step, accesses, taken, next);
                 }
@@ -904,9 +997,10 @@ impl OutOfOrder {
         let (body, tail, skip) = (usize::from(body), usize::from(tail), usize::from(skip));
         let top = inside(step, body);
         if self.repeating != step.address {
-            self.bring(step.address, step.end);
+            self.bring(step.address, step.end, block.micros(step).len());
             let nothing = repeats == 0 && ends;
             self.all(&micros[..skip - 1], step, accesses);
+            self.micro_ops += 1;
             self.micro(&micros[skip - 1], step, accesses, nothing, inside(step, tail));
             if !nothing {
                 self.all(&micros[skip..body], step, accesses);
@@ -918,6 +1012,7 @@ impl OutOfOrder {
         let mut groups = accesses.chunks(each);
         for _ in 0..repeats {
             if self.open_branch {
+                self.micro_ops += 1;
                 self.micro(&micros[tail - 1], step, accesses, true, top);
             }
             self.all(&micros[body..tail - 1], step, groups.next().unwrap_or(&[]));
@@ -925,6 +1020,7 @@ impl OutOfOrder {
         }
         if ends {
             if self.open_branch {
+                self.micro_ops += 1;
                 self.micro(&micros[tail - 1], step, accesses, false, top);
             }
             self.all(&micros[tail..], step, accesses);
@@ -974,11 +1070,10 @@ impl Timing for OutOfOrder {
     }
 
     fn micro_ops(&self) -> u64 {
-        self.counts.micro_ops
+        self.micro_ops
     }
 
     fn report(&self, parts: &mut BTreeMap<String, u64>) {
-        self.counts.report(parts);
         self.memory.report(parts);
         for (name, count) in [
             ("branch.executed", self.branches),
@@ -989,11 +1084,4 @@ impl Timing for OutOfOrder {
             parts.insert(name.to_owned(), count);
         }
     }
-}
-
-#[doc(hidden)]
-pub fn knob(i: usize, default: u64) -> u64 {
-    use std::sync::OnceLock;
-    static K: OnceLock<Vec<Option<u64>>> = OnceLock::new();
-    K.get_or_init(|| (0..8).map(|i| std::env::var(format!("K{i}")).ok().and_then(|v| v.parse().ok())).collect())[i].unwrap_or(default)
 }
