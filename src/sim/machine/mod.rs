@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(
             extended("[l1x]\nways = 8"),
             "my.toml:3: unknown section `[l1x]`; \
-             the sections are core, caches, l1i, l1d, l2, memory, predictor, guest"
+             the sections are core, caches, l1i, l1d, l2, l3, crossbar, memory_crossbar, dram, memory, predictor, guest"
         );
         assert_eq!(
             extended("[l1d]\nways = \"eight\""),
@@ -453,12 +453,14 @@ mod tests {
             "my.toml:4: `l1d.ways` is a float; it takes an integer from 1 to 64"
         );
         assert_eq!(
-            extended("[core]\nkind = \"out-of-order\""),
-            "my.toml:4: `core.kind` is \"out-of-order\"; it takes \"atomic\" or \"in-order\""
+            extended("[core]\nkind = \"superscalar\""),
+            "my.toml:4: `core.kind` is \"superscalar\"; \
+             it takes \"atomic\" or \"in-order\" or \"blocking\" or \"out-of-order\""
         );
         assert_eq!(
             message("extends = \"simpel\""),
-            "my.toml:1: `extends` names no built-in machine; the built-in machines are atomic, simple, test-tiny"
+            "my.toml:1: `extends` names no built-in machine; the built-in machines are \
+             atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, skylake-stride, test-tiny"
         );
         assert!(message("name = \n").starts_with("my.toml:1: not TOML: "));
         assert_eq!(

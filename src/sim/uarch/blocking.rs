@@ -157,3 +157,32 @@ impl Timing for Blocking {
         self.memory.report(parts);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{Core, catalog};
+    use crate::sim::uarch::test_block::{decode, retired};
+
+    #[test]
+    fn an_instruction_costs_its_words_and_its_accesses() {
+        let Core::Blocking(core) = catalog::machine("gem5-timing").unwrap().core else {
+            panic!("gem5-timing waits for each access");
+        };
+        let mut timing = Blocking::new(&core);
+        // add rax,rcx (3 bytes in one word); mov rax,[rdi] (bytes 3 to 5); add rax,rcx (bytes 6 to 8: two words).
+        let code = [0x48, 0x01, 0xc8, 0x48, 0x8b, 0x07, 0x48, 0x01, 0xc8];
+        let block = timing.prepare(&decode(0x1000, &code));
+        let access = [Access { addr: 0x8000, size: 8, store: false }];
+        timing.retire(&block, retired(0, 3, &access, 0, 0x1009));
+        let warm = timing.cycles().unwrap();
+        timing.retire(&block, retired(0, 3, &access, 0, 0x1009));
+        // Four words and one load, two cycles each.
+        assert_eq!(timing.cycles().unwrap() - warm, 10);
+        let mut split = timing.clone();
+        timing.retire(&block, retired(0, 3, &access, 0, 0x1009));
+        split.retire(&block, retired(0, 1, &[], 0, 0x1003));
+        split.retire(&block, retired(1, 2, &access, 0, 0x1009));
+        assert_eq!(split, timing);
+    }
+}

@@ -1773,3 +1773,87 @@ pub fn branch_kind(instruction: &Instruction) -> BranchKind {
 }
 
 const _: () = assert!(FLAGS + 5 == NONE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions};
+
+    fn cracked(bytes: &[u8]) -> (Vec<Micro>, Repeats) {
+        let instruction = Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode();
+        assert!(!instruction.is_invalid(), "{bytes:02x?}");
+        let mut micros = Vec::new();
+        let repeats = crack(&instruction, &mut micros);
+        (micros, repeats)
+    }
+    fn count(bytes: &[u8]) -> usize {
+        cracked(bytes).0.len()
+    }
+    fn classes(bytes: &[u8]) -> Vec<Class> {
+        cracked(bytes).0.iter().map(|m| m.class).collect()
+    }
+
+    #[test]
+    fn immediates_and_the_instruction_pointer_are_micro_ops() {
+        assert_eq!(count(&[0x48, 0x01, 0xc8]), 1, "add rax,rcx");
+        assert_eq!(count(&[0x48, 0x83, 0xc0, 1]), 2, "add rax,1");
+        assert_eq!(count(&[0x48, 0x01, 0x07]), 3, "add [rdi],rax");
+        assert_eq!(count(&[0x48, 0x83, 0x07, 1]), 4, "add qword [rdi],1");
+        assert_eq!(count(&[0x48, 0x8b, 0x07]), 1, "mov rax,[rdi]");
+        assert_eq!(count(&[0x48, 0x8b, 0x05, 0, 0, 0, 0]), 2, "mov rax,[rip]");
+        assert_eq!(count(&[0x48, 0xc7, 0x07, 1, 0, 0, 0]), 2, "mov qword [rdi],1");
+        assert_eq!(count(&[0x50]), 2, "push rax");
+        assert_eq!(count(&[0x58]), 3, "pop rax");
+        assert_eq!(count(&[0x75, 0]), 3, "jne");
+        assert_eq!(count(&[0xe8, 0, 0, 0, 0]), 5, "call");
+        assert_eq!(count(&[0xc3]), 3, "ret");
+        assert_eq!(count(&[0xf0, 0x48, 0x83, 0x07, 1]), 6, "lock add qword [rdi],1");
+    }
+
+    #[test]
+    fn vectors_are_worked_on_by_halves() {
+        use Class::*;
+        assert_eq!(classes(&[0xf2, 0x0f, 0x58, 0xc1]), [SimdFloatAdd], "addsd");
+        assert_eq!(
+            classes(&[0x0f, 0x59, 0xc1]),
+            [SimdFloatMult, SimdFloatMult],
+            "mulps"
+        );
+        assert_eq!(
+            classes(&[0xf2, 0x0f, 0x10, 0x07]),
+            [FloatAdd, FloatMemRead],
+            "movsd xmm0,[rdi] clears the high half"
+        );
+        assert_eq!(
+            classes(&[0x66, 0x0f, 0xef, 0x07]),
+            [IntAlu, FloatMemRead, FloatMemRead, SimdAlu, SimdAlu],
+            "pxor xmm0,[rdi] computes its address first"
+        );
+    }
+
+    #[test]
+    fn partial_results_read_what_they_keep() {
+        let (byte, _) = cracked(&[0x00, 0xc8]); // add al,cl
+        assert_eq!(byte[0].sources[..2], [RAX, RCX]);
+        let (load, _) = cracked(&[0x8a, 0x07]); // mov al,[rdi]
+        assert!(load[0].sources.contains(&RAX));
+        let (lea, _) = cracked(&[0x48, 0x8d, 0x07]); // lea rax,[rdi]
+        assert!(lea[0].sources.contains(&RAX));
+        let (inc, _) = cracked(&[0x48, 0xff, 0xc0]); // inc rax keeps CF
+        assert_eq!(inc[0].flags_read, flags::CFOF);
+        let (add, _) = cracked(&[0x48, 0x01, 0xc8]);
+        assert_eq!(add[0].flags_read, 0);
+        let (jump, _) = cracked(&[0x75, 0]);
+        assert_eq!(jump[2].flags_read, flags::ALL);
+    }
+
+    #[test]
+    fn loops_of_the_microcode_are_marked() {
+        let (micros, repeats) = cracked(&[0xf3, 0xa4]); // rep movsb
+        assert_eq!(micros.len(), 13);
+        assert_eq!(repeats, Repeats::Iterations { body: 6, tail: 12, skip: 2 });
+        let (micros, repeats) = cracked(&[0x48, 0xf7, 0xf3]); // div rbx
+        assert_eq!(micros.len(), 10);
+        assert_eq!(repeats, Repeats::Steps { body: 3, tail: 8, steps: 4 });
+    }
+}

@@ -219,3 +219,51 @@ impl Dram {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{Core, catalog};
+
+    fn dram() -> Dram {
+        let Core::Blocking(core) = catalog::machine("gem5-timing").unwrap().core else {
+            panic!("gem5-timing waits for each access");
+        };
+        Dram::new(core.memory.dram)
+    }
+
+    #[test]
+    fn closed_open_and_other_rows_cost_what_the_data_sheet_says() {
+        let mut dram = dram();
+        let start = 1_000_000;
+        // Activate, column command, burst, controller: 14.16 + 14.16 + 3.332 + 20 ns.
+        let first = dram.read(0, start);
+        assert_eq!(first, start + 51_652);
+        // The open row needs no activate.
+        let second = dram.read(64, first);
+        assert_eq!(second, first + 37_492);
+        // The next row of the same bank lies 16 banks of 2 ranks of 8 KiB further: precharge too.
+        let third = dram.read(32 * 8192, second);
+        assert_eq!(third, second + 65_812);
+        assert_eq!((dram.reads, dram.row_hits), (3, 1));
+    }
+
+    #[test]
+    fn a_refresh_closes_the_rows_and_holds_the_banks() {
+        let mut dram = dram();
+        dram.read(0, 1_000_000);
+        // 7.8 us: a refresh begins, and takes 350 ns.
+        assert_eq!(dram.read(64, 7_800_000), 7_800_000 + 350_000 + 51_652);
+    }
+
+    #[test]
+    fn writes_wait_until_there_are_many() {
+        let mut dram = dram();
+        for i in 0..64 {
+            dram.write(i * 64, 1_000_000);
+        }
+        assert_eq!(dram.writes.len(), 64);
+        dram.write(64 * 64, 1_000_000);
+        assert_eq!(dram.writes.len(), 48, "a batch of 17 went out");
+    }
+}

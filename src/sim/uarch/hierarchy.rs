@@ -5,6 +5,8 @@
 //! through all levels at once, in program order, with the cycle at which each part of the path is free again kept from
 //! access to access. So two accesses whose times are in the other order than the program's see each other's effects the
 //! wrong way round; that is the price of a model without an event queue.
+//!
+//! Not modelled: snoops, the limit of targets of a miss, write buffers, and TLBs (free, as in gem5's emulation mode).
 use super::dram::Dram;
 use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
 
@@ -418,5 +420,67 @@ impl Hierarchy {
         parts.insert("dram.reads".to_owned(), self.dram.reads);
         parts.insert("dram.writes".to_owned(), self.dram.written);
         parts.insert("dram.row_hits".to_owned(), self.dram.row_hits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{Core, catalog};
+
+    fn hierarchy(machine: &str) -> Hierarchy {
+        let core = catalog::machine(machine).unwrap().core;
+        let (memory, hz) = match &core {
+            Core::OutOfOrder(core) => (core.memory, core.frequency_hz),
+            Core::Blocking(core) => (core.memory, core.frequency_hz),
+            _ => panic!("{machine} has no such caches"),
+        };
+        Hierarchy::new(&memory, hz)
+    }
+
+    #[test]
+    fn the_path_of_a_load_adds_up() {
+        let mut h = hierarchy("gem5-o3");
+        let start = 10_000;
+        let load = |h: &mut Hierarchy, address, now| h.access(Side::Data, address, now, false, 0) - now;
+        // L1 tags 2, crossbar 1, L2 tags 20, crossbar 8, DRAM 51.652 ns = 156 cycles of 333 ps (from a cycle's edge),
+        // crossbar 2, L2 response 20, crossbar 1, L1 response 2.
+        assert_eq!(load(&mut h, 0, start), 2 + 1 + 20 + 8 + 156 + 2 + 20 + 1 + 2);
+        assert_eq!(load(&mut h, 8, 20_000), 2, "a hit");
+        // Eight other lines of its set displace it from L1, not from L2.
+        for way in 1..=8 {
+            load(&mut h, way * 4096, 30_000 + 1000 * way);
+        }
+        assert_eq!(load(&mut h, 0, 50_000), 2 + 1 + 20 + 1 + 2, "from L2");
+    }
+
+    #[test]
+    fn a_second_load_of_a_line_on_its_way_joins_the_first() {
+        let mut h = hierarchy("gem5-o3");
+        let first = h.access(Side::Data, 0, 10_000, false, 0);
+        // The words behind the first come two cycles later: 64 bytes over 32 bytes a cycle.
+        assert_eq!(h.access(Side::Data, 32, 10_010, false, 0), first + 2);
+    }
+
+    #[test]
+    fn without_a_free_miss_register_the_cache_takes_nothing() {
+        let mut h = hierarchy("gem5-o3");
+        h.access(Side::Data, 0x80_0000, 5_000, false, 0);
+        let fills: Vec<u64> = (0..4)
+            .map(|i| h.access(Side::Data, i << 16, 10_000, false, 0))
+            .collect();
+        // A hit waits too, until the first miss has its line, two cycles before its answer.
+        let hit = h.access(Side::Data, 0x80_0000, 10_001, false, 0);
+        assert_eq!(hit, fills[0] - 2 + 2);
+    }
+
+    #[test]
+    fn a_tree_replaces_where_it_was_not_lately() {
+        let mut tree = 0;
+        for way in [0, 1, 2, 3] {
+            tree = tree_touched(tree, 4, way);
+        }
+        assert_eq!(tree_victim(tree, 4), 0);
+        assert_eq!(tree_victim(tree_touched(tree, 4, 0), 4), 2);
     }
 }

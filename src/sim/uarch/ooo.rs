@@ -1085,3 +1085,7 @@ impl Timing for OutOfOrder {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "ooo_tests.rs"]
+mod tests;
