@@ -3,6 +3,7 @@
 //! `cargo bench --bench speed`. Times are CPU times of the child processes, best of three, so that a busy neighbour
 //! shows less; ratios are what to read. Without valgrind or g++ it says what is missing. The HumanEval pass needs the
 //! data: `TICKMARK_DATA=FOLDER` with `humaneval/HumanEval.jsonl.gz` in it, or `../shared/data`.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 #![expect(
     unsafe_code,
     reason = "getrusage, the only way to the CPU time of a child that std has waited for"

@@ -1,15 +1,21 @@
-//! Integration tests, one binary: the simulator against the host processor.
+//! Integration tests, one binary: the simulator against the host processor, whole programs, and the command line.
 #![cfg_attr(
     test,
     allow(
         clippy::print_stdout,
-        reason = "coverage belongs in the output of a test run"
+        reason = "coverage and what is skipped belong in the output of a test run"
     )
 )]
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod cli;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod counts;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod determinism;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod differential;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod guest;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod isa;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

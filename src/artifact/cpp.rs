@@ -399,6 +399,7 @@ fn compile(
     Ok(ElfArtifact {
         content_hash: ContentHash::of(&bytes),
         bytes: bytes.into(),
+        name: ElfArtifact::NAME.as_bytes().into(),
         device: wrapping.is_some(),
         wrapping,
         libraries,

@@ -5,11 +5,11 @@ use crate::measurement::BackendFailure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An executable file as an artifact. What is wrong with it as a program is left to the loader to say.
+/// An executable file as an artifact, with `name` as its `argv[0]`. What is wrong with it as a program is left to the loader to say.
 ///
 /// # Errors
 /// A library that it needs and that is not on this host.
-pub fn existing(bytes: Arc<[u8]>) -> Result<ElfArtifact, BackendFailure> {
+pub fn existing(bytes: Arc<[u8]>, name: &[u8]) -> Result<ElfArtifact, BackendFailure> {
     let is_elf = bytes.starts_with(b"\x7fELF");
     let libraries = match cpp::libraries(&bytes, &Finder::of_host()) {
         Ok(libraries) => libraries,
@@ -22,6 +22,7 @@ pub fn existing(bytes: Arc<[u8]>) -> Result<ElfArtifact, BackendFailure> {
     Ok(ElfArtifact {
         content_hash: ContentHash::of(&bytes),
         bytes,
+        name: name.into(),
         device: false,
         wrapping: None,
         libraries,

@@ -42,6 +42,8 @@ pub struct ElfArtifact {
     pub bytes: Arc<[u8]>,
     /// Hash of `bytes`.
     pub content_hash: ContentHash,
+    /// `argv[0]`, without NUL. Not the file's own name, whose length would move the stack and with it the counts.
+    pub name: Arc<[u8]>,
     /// It holds the driver, which reads its nonce from the device.
     pub device: bool,
     /// How the driver's markers stand around the entry point; `None` without a driver.
@@ -101,12 +103,18 @@ impl From<ProcessError> for BuildFailure {
     }
 }
 
+impl ElfArtifact {
+    /// `argv[0]` of every program that is not given another.
+    pub const NAME: &'static str = "program";
+}
+
 /// Without the bytes, which would fill screens.
 impl fmt::Debug for ElfArtifact {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ElfArtifact")
             .field("content_hash", &self.content_hash)
+            .field("name", &String::from_utf8_lossy(&self.name))
             .field("device", &self.device)
             .field("wrapping", &self.wrapping)
             .field("libraries", &self.libraries)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A read-only folder of the host. What has been read once is answered from memory, so that a run sees one state.
 #[derive(Debug)]
-pub struct HostFolder {
+pub(super) struct HostFolder {
     root: PathBuf,
     nodes: Mutex<BTreeMap<String, Option<Node>>>,
     lists: Mutex<BTreeMap<String, Option<Vec<String>>>>,
@@ -18,7 +18,7 @@ pub struct HostFolder {
 
 impl HostFolder {
     /// The folder at `root`; links that lead out of it are not followed.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
+    pub(super) fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         Self {
             root: root.canonicalize().unwrap_or(root),
@@ -87,7 +87,7 @@ impl FileProvider for HostFolder {
 /// (PEP 552), each module by an interpreter of its own, so that its bytes depend on nothing but source and
 /// interpreter. It is kept in the user's cache.
 #[derive(Debug)]
-pub struct PythonLibrary {
+pub(super) struct PythonLibrary {
     sources: HostFolder,
     dynamic_modules: HostFolder,
     interpreter: Arc<Interpreter>,
@@ -106,7 +106,7 @@ sys.stdout.buffer.write(external._code_to_hash_pyc(code, bytes(8), False))
 
 impl PythonLibrary {
     /// The library of `interpreter`; byte code is kept below `cache`.
-    pub fn new(interpreter: Arc<Interpreter>, cache: &Path) -> Self {
+    pub(super) fn new(interpreter: Arc<Interpreter>, cache: &Path) -> Self {
         Self {
             sources: HostFolder::new(&interpreter.library),
             dynamic_modules: HostFolder::new(&interpreter.dynamic_modules),

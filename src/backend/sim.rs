@@ -10,7 +10,7 @@ use crate::sim::guest::world::World;
 use crate::sim::guest::{self};
 use crate::sim::isa::decode::Features;
 use crate::sim::isa::run::Engine;
-use crate::sim::machine::{Core, Machine};
+use crate::sim::machine::{Core, Machine, Profile as GuestProfile};
 use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
@@ -45,16 +45,15 @@ pub struct Options {
 pub struct Sim {
     options: Options,
     kind: Kind,
-    profile: Profile,
     library: Mutex<Option<(ContentHash, World)>>,
 }
 
 /// One pool a timing model: the code is compiled for each, so that none pays for the choice.
 #[derive(Debug)]
 enum Kind {
-    Atomic(Pool<Atomic>),
-    Simple(Pool<Simple>),
-    Blocking(Pool<Blocking>),
+    Atomic(Box<Pool<Atomic>>),
+    Simple(Box<Pool<Simple>>),
+    Blocking(Box<Pool<Blocking>>),
     OutOfOrder(Box<Pool<OutOfOrder>>),
 }
 
@@ -62,6 +61,7 @@ enum Kind {
 #[derive(Debug)]
 struct Pool<T: Timing> {
     core: T,
+    profile: Profile,
     engines: Mutex<Vec<Engine<T>>>,
     /// Interpreters with their preloaded modules.
     interpreters: Kept<Snapshot<T>>,
@@ -110,9 +110,10 @@ enum Begun<T: Timing> {
 }
 
 impl<T: Timing> Pool<T> {
-    fn new(core: T) -> Self {
+    fn new(core: T, profile: Profile) -> Self {
         Self {
             core,
+            profile,
             engines: Mutex::default(),
             interpreters: Kept::new(2),
             candidates: Kept::new(8),
@@ -124,7 +125,7 @@ impl<T: Timing> Pool<T> {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         engines
             .pop()
-            .unwrap_or_else(|| Engine::new(Features::default()))
+            .unwrap_or_else(|| Engine::new(Features::from_cpuid(&self.profile.cpuid)))
     }
 
     fn give_back(&self, engine: Engine<T>) {
@@ -138,18 +139,22 @@ impl<T: Timing> Pool<T> {
 impl Sim {
     /// A simulator of this machine.
     pub fn new(options: Options) -> Self {
-        let kind = match &options.machine.core {
-            Core::Atomic(core) => Kind::Atomic(Pool::new(Atomic::new(core))),
-            Core::InOrder(core) => Kind::Simple(Pool::new(Simple::new(core))),
-            Core::Blocking(core) => Kind::Blocking(Pool::new(Blocking::new(core))),
-            Core::OutOfOrder(core) => Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core)))),
+        let profile = match options.machine.guest.profile {
+            GuestProfile::X86_64V2 => Profile::x86_64_v2(),
+            GuestProfile::X86_64V3 => Profile::x86_64_v3(),
+            GuestProfile::Gem5 => Profile::gem5(),
         };
-        let profile = Profile::named(options.machine.guest.profile.name())
-            .expect("every profile that a machine file can name exists");
+        let kind = match &options.machine.core {
+            Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
+            Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
+            Core::Blocking(core) => Kind::Blocking(Box::new(Pool::new(Blocking::new(core), profile))),
+            Core::OutOfOrder(core) => {
+                Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core), profile)))
+            }
+        };
         Self {
             options,
             kind,
-            profile,
             library: Mutex::default(),
         }
     }
@@ -165,11 +170,11 @@ impl Sim {
         program: &Program,
         points: Option<(ContentHash, SnapshotPoints)>,
         limits: &Limits,
-    ) -> Outcome {
+    ) -> (Outcome, usize) {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
         let simulation = match (points, &program.device) {
-            (Some((interpreter, points)), Some(device)) => self.from_snapshot(
+            (Some((interpreter, points)), Some(device)) => self.warm(
                 pool,
                 program,
                 device,
@@ -183,12 +188,13 @@ impl Sim {
         let (mut simulation, exit) = match simulation {
             Ok(Begun::Ready(simulation)) => (simulation, None),
             Ok(Begun::Ended(simulation, exit)) => (simulation, Some(exit)),
-            Err(outcome) => return *outcome,
+            Err(outcome) => return (*outcome, 0),
         };
         let exit = exit.unwrap_or_else(|| simulation.run(&expired));
         let outcome = simulation.outcome(exit);
+        let inputs_read = simulation.inputs_read();
         pool.give_back(simulation.into_engine());
-        outcome
+        (outcome, inputs_read)
     }
 
     /// A simulation at its first instruction.
@@ -198,7 +204,7 @@ impl Sim {
         program: &Program,
         limits: &Limits,
     ) -> Result<Begun<T>, Box<Outcome>> {
-        let guest = guest::load(program, limits, &self.profile);
+        let guest = guest::load(program, limits, &pool.profile);
         Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
             .map(Begun::Ready)
             .map_err(|error| Box::new(load_failure(error.to_string())))
@@ -211,7 +217,7 @@ impl Sim {
         clippy::too_many_arguments,
         reason = "the parts of one run, used in one place"
     )]
-    fn from_snapshot<T: Timing>(
+    fn warm<T: Timing>(
         &self,
         pool: &Pool<T>,
         program: &Program,
@@ -313,7 +319,9 @@ impl Sim {
         let mut arguments = vec![interpreter.guest_executable.clone()];
         arguments.extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
         arguments.push(script);
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, 0)
+        // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
+        let hash_seed = (self.options.seed % (1 << 32)) as u32;
+        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
             .into_iter()
             .map(|(name, value)| format!("{name}={value}").into_bytes())
             .collect();
@@ -382,18 +390,47 @@ impl Backend for Sim {
     ) -> Result<Measurement, BackendFailure> {
         let program = self.program(artifact, arguments, stdin)?;
         let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => python
-                .snapshot_points()
-                .map(|points| (python.fingerprint.content_hash(), points)),
-            _ => None,
+            Artifact::Python(python) => python.snapshot_points(),
+            Artifact::Elf(_) => None,
         };
-        let outcome = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Blocking(pool) => self.simulate(pool, &program, points, limits),
-            Kind::OutOfOrder(pool) => self.simulate(pool, &program, points, limits),
+        let warm = points
+            .filter(|_| self.options.snapshots)
+            .map(|points| (artifact.fingerprint().content_hash(), points));
+        let (outcome, inputs_read) = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::Blocking(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::OutOfOrder(pool) => self.simulate(pool, &program, warm, limits),
         };
+        match (&outcome.exit, points) {
+            (Exit::WallClock | Exit::LoadFailed { .. }, _) => {}
+            // Nothing of the candidate is known by then: its verdict cannot depend on what happened.
+            (exit, Some(points)) if inputs_read <= points.interpreter => {
+                return Err(not_begun(exit));
+            }
+            _ => {}
+        }
         Ok(self.measurement(outcome))
+    }
+}
+
+/// The interpreter and its modules came to an end before the candidate was read.
+fn not_begun(exit: &Exit) -> BackendFailure {
+    let (how, remedy) = match exit {
+        Exit::InstructionLimit => (
+            "reached the instruction limit",
+            "raise `--max-instructions`",
+        ),
+        Exit::MemoryLimit => ("reached the memory limit", "raise `--max-memory`"),
+        Exit::StackOverflow { .. } => ("reached the stack limit", "raise `--max-stack`"),
+        _ => (
+            "ended",
+            "check the interpreter with `tickmark doctor`, and `tickmark run -- python3` with a script",
+        ),
+    };
+    BackendFailure {
+        what: format!("the interpreter {how} before it read the candidate ({exit:?})"),
+        remedy: remedy.to_owned(),
     }
 }
 
@@ -421,7 +458,7 @@ fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
     world.add_file(PROGRAM_PATH, Arc::clone(&elf.bytes), true);
     Ok(Program {
         path: PROGRAM_PATH.to_owned(),
-        arguments: vec![b"program".to_vec()],
+        arguments: vec![elf.name.to_vec()],
         environment: Vec::new(),
         stdin: Arc::from([]),
         world,

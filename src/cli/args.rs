@@ -88,6 +88,10 @@ pub(super) struct RunArgs {
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
+    /// Name by which the program is called (`argv[0]`). Without, it is `program` whatever the file's name is, so that
+    /// the name does not change the counts; programs that are many in one, such as busybox, need theirs.
+    #[arg(long, value_name = "NAME")]
+    pub(super) argv0: Option<std::ffi::OsString>,
     /// The program (an ELF executable, or `python3`) and its arguments; standard input is passed on.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(super) command: Vec<std::ffi::OsString>,

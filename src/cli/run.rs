@@ -2,7 +2,7 @@
 use super::args::{BackendChoice, LimitArgs, RunArgs, cache_folder};
 use super::error::CliError;
 use super::{Status, machines, print_data};
-use crate::artifact::{Artifact, Toolchain, ToolchainOptions, existing};
+use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existing};
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
@@ -11,7 +11,7 @@ use crate::sim::outcome::{Exit, Limits};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,23 +19,25 @@ use std::time::Duration;
 /// Version of the JSON object that `run --json` prints; docs/formats.md describes it.
 const SCHEMA_VERSION: u32 = 1;
 
+/// The bytes of an option in MiB.
+pub(super) fn mebibytes(mib: u64, option: &str) -> Result<u64, CliError> {
+    mib.checked_mul(1 << 20)
+        .filter(|&bytes| bytes > 0 && bytes <= 1 << 45)
+        .ok_or_else(|| {
+            CliError::usage(
+                format!("`--{option} {mib}` is out of range"),
+                "give a number of MiB from 1 to 33554432",
+            )
+        })
+}
+
 impl LimitArgs {
     pub(super) fn limits(&self) -> Result<Limits, CliError> {
-        let bytes = |mib: u64, name: &str| {
-            mib.checked_mul(1 << 20)
-                .filter(|&b| b > 0 && b <= 1 << 45)
-                .ok_or_else(|| {
-                    CliError::usage(
-                        format!("`--{name} {mib}` is out of range"),
-                        "give a number of MiB from 1 to 33554432",
-                    )
-                })
-        };
         Ok(Limits {
             instructions: self.max_instructions,
-            memory_bytes: bytes(self.max_memory, "max-memory")?,
-            stack_bytes: bytes(self.max_stack, "max-stack")?,
-            output_bytes: bytes(self.max_output, "max-output")?,
+            memory_bytes: mebibytes(self.max_memory, "max-memory")?,
+            stack_bytes: mebibytes(self.max_stack, "max-stack")?,
+            output_bytes: mebibytes(self.max_output, "max-output")?,
         })
     }
 }
@@ -48,7 +50,7 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         roots.push(parse_root(text)?);
     }
     let (program, arguments) = args.command.split_first().expect("clap demands a program");
-    let (artifact, skip) = artifact_of(program, arguments)?;
+    let (artifact, skip) = artifact_of(program, arguments, args.argv0.as_ref())?;
     let arguments: Vec<Vec<u8>> = arguments[skip..]
         .iter()
         .cloned()
@@ -77,9 +79,10 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
     };
     if args.json {
         let object = to_json(&measurement, &artifact, program, &machine);
-        print_data(&format!("{object}\n"));
+        print_data(format!("{object}\n"))?;
     } else {
-        relay(&measurement);
+        print_data(&measurement.stdout)?;
+        let _ = std::io::stderr().write_all(&measurement.stderr);
         summarise(&measurement);
     }
     Ok(match measurement.exit {
@@ -117,12 +120,22 @@ fn read_stdin() -> Result<Vec<u8>, CliError> {
 }
 
 /// The artifact, and how many of the arguments it has taken in.
-fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, usize), CliError> {
+fn artifact_of(
+    program: &OsString,
+    arguments: &[OsString],
+    argv0: Option<&OsString>,
+) -> Result<(Artifact, usize), CliError> {
     let name = Path::new(program)
         .file_name()
         .unwrap_or(program)
         .to_string_lossy();
     if name.starts_with("python") {
+        if argv0.is_some() {
+            return Err(CliError::usage(
+                "`--argv0` is not for Python scripts, which see the script's name",
+                "leave it out",
+            ));
+        }
         let Some(script) = arguments
             .first()
             .filter(|a| !a.to_string_lossy().starts_with('-'))
@@ -155,7 +168,8 @@ fn artifact_of(program: &OsString, arguments: &[OsString]) -> Result<(Artifact, 
     }
     let path = find_program(program)?;
     let bytes: Arc<[u8]> = read_file(&path)?.into();
-    Ok((Artifact::Elf(existing(bytes)?), 0))
+    let argv0 = argv0.map_or(ElfArtifact::NAME.as_bytes(), |name| name.as_bytes());
+    Ok((Artifact::Elf(existing(bytes, argv0)?), 0))
 }
 
 fn find_program(program: &OsString) -> Result<PathBuf, CliError> {
@@ -185,16 +199,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     })
 }
 
-fn relay(measurement: &Measurement) {
-    let _ = std::io::stdout().write_all(&measurement.stdout);
-    let _ = std::io::stdout().flush();
-    let _ = std::io::stderr().write_all(&measurement.stderr);
-}
-
 fn summarise(measurement: &Measurement) {
     let counters = &measurement.counters;
     eprintln!("{}", describe(&measurement.exit));
-    let mut line = |name: &str, value: String| eprintln!("{name:<24} {value}");
+    let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
     if measurement.backend == BackendName::Sim {

@@ -37,6 +37,15 @@ impl Defect {
         }
     }
 
+    /// The same, with the file's last name only.
+    pub(crate) fn without_folder(&self) -> Self {
+        let name = std::path::Path::new(&self.file).file_name();
+        Self {
+            file: name.map_or_else(|| self.file.clone(), |n| n.to_string_lossy().into_owned()),
+            ..self.clone()
+        }
+    }
+
     /// The same at a line.
     pub(crate) fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);

@@ -98,7 +98,10 @@ impl SampleRun {
         let baseline = measurement.regions.first();
         let baseline_ns = measurement.region_cpu_time_ns.first().copied();
         for (index, region) in measurement.regions.iter().enumerate().skip(1) {
-            let less = |figure: u64, empty: Option<u64>| figure.saturating_sub(empty.unwrap_or(0));
+            // A call that costs less than the warmed-up empty one was luckier with its caches; it still cost something,
+            // and no zero may reach a metric.
+            let less =
+                |figure: u64, empty: Option<u64>| figure.saturating_sub(empty.unwrap_or(0)).max(1);
             let empty_cycles = baseline.and_then(|empty| empty.cycles);
             let empty_instructions = baseline.map(|empty| empty.instructions);
             let cpu_time_ns = measurement.region_cpu_time_ns.get(index);

@@ -141,7 +141,10 @@ pub(super) fn summarise(plan: &Plan, rows: &[Row]) -> Summary {
         problems: plan.problems.len(),
         unit,
         normalised_runtime: normalised,
-        skipped: plan.skipped.iter().map(ToString::to_string).collect(),
+        // Where the files lie must not show in the results.
+        skipped: (plan.skipped.iter())
+            .map(|defect| defect.without_folder().to_string())
+            .collect(),
         provenance: plan.provenance.clone(),
     }
 }

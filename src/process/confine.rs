@@ -169,8 +169,17 @@ impl Confinement {
             );
         }
         if let Some((socket, descriptor)) = &self.channel {
-            // SAFETY: both are descriptors of ours; the copy is not close-on-exec.
-            if unsafe { libc::dup2(socket.as_raw_fd(), *descriptor) } < 0 {
+            let socket = socket.as_raw_fd();
+            // A copy is not close-on-exec. Where the socket has the very number already, `dup2` would do nothing, and
+            // the socket would be closed.
+            let moved = if socket == *descriptor {
+                // SAFETY: changes a flag of a descriptor of ours.
+                unsafe { libc::fcntl(socket, libc::F_SETFD, 0) }
+            } else {
+                // SAFETY: both are descriptors of ours.
+                unsafe { libc::dup2(socket, *descriptor) }
+            };
+            if moved < 0 {
                 return Err(io::Error::last_os_error());
             }
         }

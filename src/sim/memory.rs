@@ -332,19 +332,9 @@ impl Memory {
 
     /// A copy that shares every page until one side writes to it.
     pub fn snapshot(&mut self) -> Self {
+        // This side may no longer write to pages that it now shares.
         self.flush_tlb();
-        Self {
-            tlb: Self::empty_tlb(),
-            chunks: self.chunks.clone(),
-            regions: self.regions.clone(),
-            live_pages: self.live_pages,
-            peak_live_pages: self.peak_live_pages,
-            limit_pages: self.limit_pages,
-            recording: self.recording,
-            accesses: Vec::with_capacity(1024),
-            stale_code: self.stale_code.clone(),
-            attention: self.attention,
-        }
+        self.fork_frozen()
     }
 
     /// A copy of a frozen address space. `&self` suffices because a frozen one has an empty TLB.
@@ -353,23 +343,16 @@ impl Memory {
     /// If this address space has run since its snapshot was taken.
     pub fn fork_frozen(&self) -> Self {
         assert!(
-            self.tlb
-                .iter()
-                .enumerate()
-                .all(|(i, e)| e.write == never(i)),
+            (self.tlb.iter().enumerate()).all(|(i, e)| e.write == never(i)),
             "only an address space that has not run since its snapshot can be forked through a shared reference"
         );
         Self {
             tlb: Self::empty_tlb(),
             chunks: self.chunks.clone(),
             regions: self.regions.clone(),
-            live_pages: self.live_pages,
-            peak_live_pages: self.peak_live_pages,
-            limit_pages: self.limit_pages,
-            recording: self.recording,
             accesses: Vec::with_capacity(1024),
             stale_code: self.stale_code.clone(),
-            attention: self.attention,
+            ..*self
         }
     }
 
@@ -541,7 +524,7 @@ impl Memory {
         let number = addr / PAGE_SIZE;
         let index = number as usize % TLB_ENTRIES;
         if addr >= USER_END {
-            let canonical = addr < 0x0000_8000_0000_0000 || addr >= 0xffff_8000_0000_0000;
+            let canonical = !(0x0000_8000_0000_0000..0xffff_8000_0000_0000).contains(&addr);
             return Err(if canonical {
                 Fault::Page {
                     addr,

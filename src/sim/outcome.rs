@@ -43,6 +43,8 @@ impl Device {
     pub const BEGIN: u8 = b'B';
     /// Message kind: the region ends.
     pub const END: u8 = b'E';
+    /// Message kind: a rehearsal of a marker, which means nothing; it warms up what a marker costs.
+    pub const REHEARSAL: u8 = b'W';
     /// Message kind: the driver has finished and the candidate has passed its checks.
     pub const DONE: u8 = b'D';
     /// Message kind: the candidate has failed; the text says how.

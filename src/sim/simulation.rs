@@ -111,6 +111,11 @@ impl<T: Timing> Simulation<T> {
         }
     }
 
+    /// How many inputs the driver has read from its device.
+    pub fn inputs_read(&self) -> usize {
+        self.kernel.inputs_read()
+    }
+
     /// The block cache, for the next run on this thread.
     pub fn into_engine(self) -> Engine<T> {
         self.engine
@@ -161,6 +166,7 @@ impl<T: Timing> Simulation<T> {
         self.timing.drain();
         let rip = self.cx.cpu.rip;
         let now = self.now();
+        self.kernel.clock_read |= std::mem::take(&mut self.cx.clock_read);
         match self.kernel.syscall(&mut self.cx.cpu, &mut self.cx.mem, now) {
             Control::Continue => None,
             Control::Exit(exit) => Some(exit),
@@ -200,20 +206,8 @@ impl<T: Timing> Simulation<T> {
 
     fn fault(&mut self, fault: Fault) -> Exit {
         let rip = self.cx.cpu.rip;
-        if fault == Fault::Unsupported {
-            let mnemonic = self.engine.instruction_at(&mut self.cx, rip).map_or_else(
-                || "unknown".to_owned(),
-                |i| format!("{:?}", i.mnemonic()).to_lowercase(),
-            );
-            let function = self.kernel.symbolize(&self.cx.mem, rip);
-            return Exit::UnsupportedInstruction {
-                mnemonic,
-                rip,
-                function,
-            };
-        }
         self.kernel
-            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, rip)
+            .fault(&self.cx.cpu, &mut self.cx.mem, fault, rip)
     }
 
     fn time(&self) -> u64 {

@@ -51,10 +51,8 @@ pub fn judge_function(measurement: &Measurement) -> Verdict {
     match done {
         0 => Verdict::PrematureExit,
         1 if measurement.open_region => Verdict::ForgedMarker,
-        1 if measurement.regions.is_empty() => Verdict::BackendFailure {
-            what: "the driver reported the end without its baseline region".into(),
-            remedy: "report this as a fault of tickmark".into(),
-        },
+        // The driver cannot come to its end without the baseline: a candidate has found the nonce and spoken for it.
+        1 if measurement.regions.is_empty() => Verdict::ForgedMarker,
         1 => Verdict::Accepted,
         _ => Verdict::ForgedMarker,
     }

@@ -127,7 +127,7 @@ pub(crate) fn differences(
             leeway.near = true;
             leeway.vector = insn
                 .op0_register()
-                .is_xmm()
+                .is_vector_register()
                 .then(|| insn.op0_register().number());
         }
     }
@@ -192,11 +192,12 @@ fn compare(host: &Image, guest: &Image, leeway: Leeway) -> Vec<String> {
         ));
     }
     for i in 0..16 {
-        if host.xmm(i) != guest.xmm(i) && leeway.vector != Some(i) {
+        let of = |image: &Image| [image.xmm(i), image.upper[i]];
+        if of(host) != of(guest) && leeway.vector != Some(i) {
+            let [low, high] = of(host);
+            let [guest_low, guest_high] = of(guest);
             out.push(format!(
-                "XMM{i}: {:#034x}, not {:#034x}",
-                host.xmm(i),
-                guest.xmm(i)
+                "YMM{i}: {high:#034x}:{low:032x}, not {guest_high:#034x}:{guest_low:032x}"
             ));
         }
     }
@@ -318,7 +319,8 @@ pub(crate) fn inputs(instance: &Instance, data: &[u8]) -> String {
             let _ = write!(out, " {full:?}={:#x}", image.gpr[i]);
         } else if register.is_vector_register() {
             let i = register.number();
-            let _ = write!(out, " XMM{i}={:#034x}", image.xmm(i));
+            let (high, low) = (image.upper[i], image.xmm(i));
+            let _ = write!(out, " YMM{i}={high:#034x}:{low:032x}");
         }
     }
     let _ = write!(

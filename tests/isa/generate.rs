@@ -3,8 +3,8 @@ use super::host::EXIT_SIZE;
 use super::image::{CODE, CODE_SIZE, DATA, DATA_END, DATA_SIZE, FLAGS, Image, PAGE};
 use super::random::{Lanes, Random};
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Encoder, FlowControl, Instruction, MemorySize, Mnemonic,
-    OpCodeOperandKind, OpKind, Register,
+    Code, Decoder, DecoderOptions, Encoder, EncodingKind, FlowControl, Instruction, MemorySize,
+    Mnemonic, OpCodeOperandKind, OpKind, Register,
 };
 
 /// Bytes of code area that one instance uses.
@@ -71,7 +71,7 @@ pub(crate) struct Generator {
     x87: bool,
     stack: bool,
     string: bool,
-    /// Legacy SSE wants its 16-byte operands aligned.
+    /// Legacy SSE wants its 16-byte operands aligned, and some VEX moves want all of theirs.
     aligned: bool,
 }
 
@@ -90,9 +90,14 @@ impl Generator {
             x87: mnemonic.starts_with('f'),
             stack: probe.is_stack_instruction(),
             string: kinds.iter().any(|k| matches!(k, K::seg_rSI | K::es_rDI)),
-            aligned: kinds
-                .iter()
-                .any(|k| matches!(k, K::xmm_or_mem | K::xmm_reg)),
+            aligned: match code.encoding() {
+                EncodingKind::Legacy => kinds
+                    .iter()
+                    .any(|k| matches!(k, K::xmm_or_mem | K::xmm_reg)),
+                _ => ["vmovap", "vmovdqa", "vmovnt"]
+                    .iter()
+                    .any(|start| mnemonic.starts_with(start)),
+            },
         }
     }
 
@@ -271,6 +276,7 @@ impl Generator {
             | K::r64_or_mem
             | K::mm_or_mem
             | K::xmm_or_mem
+            | K::ymm_or_mem
                 if rng.percent(55) =>
             {
                 self.set_memory(draft, rng, i)?;
@@ -304,7 +310,14 @@ impl Generator {
                 }
             }
             K::mm_or_mem | K::mm_reg | K::mm_rm => Register::MM0 + (any as u32 & 7),
-            K::xmm_or_mem | K::xmm_reg | K::xmm_rm => Register::XMM0 + any as u32,
+            K::xmm_or_mem | K::xmm_reg | K::xmm_rm | K::xmm_vvvv | K::xmm_is4 => {
+                Register::XMM0 + any as u32
+            }
+            K::ymm_or_mem | K::ymm_reg | K::ymm_rm | K::ymm_vvvv | K::ymm_is4 => {
+                Register::YMM0 + any as u32
+            }
+            K::r32_vvvv => gpr(4, any),
+            K::r64_vvvv => gpr(8, any),
             K::seg_reg => rng.pick(&[
                 Register::ES,
                 Register::CS,
@@ -457,7 +470,8 @@ impl Generator {
         let size = self.memory_size(draft).max(1);
         if let Some(anchors) = draft.anchors {
             draft.insn.set_op_kind(i, OpKind::Memory);
-            let aligned = self.aligned && size == 16 || self.code == Code::Cmpxchg16b_m128;
+            let aligned =
+                self.aligned && matches!(size, 16 | 32) || self.code == Code::Cmpxchg16b_m128;
             draft.anchored(rng, &anchors, size, aligned);
             return Some(());
         }
@@ -467,7 +481,11 @@ impl Generator {
             Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc if rng.percent(80) => {
                 DATA + PAGE + rng.below(PAGE)
             }
-            _ => place(rng, size, self.aligned && size == 16 || size >= 512),
+            _ => place(
+                rng,
+                size,
+                self.aligned && matches!(size, 16 | 32) || size >= 512,
+            ),
         };
         draft.memory = Some(at);
         draft.insn.set_op_kind(i, OpKind::Memory);
@@ -509,7 +527,7 @@ impl Generator {
                 image.fx.into()
             }
             // Bit 17 is left out: AMD processors have a mode there that the guest's profile has not.
-            size if self.code.mnemonic() == Mnemonic::Ldmxcsr => {
+            size if matches!(self.code.mnemonic(), Mnemonic::Ldmxcsr | Mnemonic::Vldmxcsr) => {
                 debug_assert_eq!(size.size(), 4);
                 let illegal = if rng.percent(10) {
                     rng.pick(&[1 << 16, 1 << 18, 1 << 24, 1 << 31])
@@ -525,6 +543,11 @@ impl Generator {
                 n @ 1..=16 => {
                     let lanes = self.draw_lanes(rng);
                     rng.vector(lanes).to_le_bytes()[..n].into()
+                }
+                32 => {
+                    let lanes = self.draw_lanes(rng);
+                    let halves = [rng.vector(lanes), rng.vector(lanes)];
+                    halves.iter().flat_map(|half| half.to_le_bytes()).collect()
                 }
                 _ => return,
             },
@@ -571,6 +594,7 @@ impl Generator {
         for i in 0..16 {
             let lanes = self.draw_lanes(rng);
             image.set_xmm(i, rng.vector(lanes));
+            image.upper[i] = rng.vector(lanes);
         }
         image.set_mxcsr(mxcsr(rng));
         x87_state(rng, &mut image);
@@ -653,6 +677,10 @@ impl Generator {
             | Mnemonic::Pcmpestrm
             | Mnemonic::Pcmpestri64
             | Mnemonic::Pcmpestrm64
+            | Mnemonic::Vpcmpestri
+            | Mnemonic::Vpcmpestrm
+            | Mnemonic::Vpcmpestri64
+            | Mnemonic::Vpcmpestrm64
                 if rng.percent(70) =>
             {
                 for register in [RAX, RDX] {
@@ -922,7 +950,7 @@ fn place_edge(rng: &mut Random, size: u64) -> u64 {
 
 /// What the vector operands of a mnemonic hold, most fitting kinds only.
 fn lanes_of(mnemonic: &str) -> Vec<Lanes> {
-    let m = mnemonic;
+    let m = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     if m.starts_with("pcmpestr") || m.starts_with("pcmpistr") {
         return vec![Lanes::Text];
     }

@@ -5,6 +5,7 @@ use super::image::{
 use iced_x86::Instruction;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tickmark::sim::isa::accesses::fixed_access_count;
 use tickmark::sim::isa::decode::Features;
 use tickmark::sim::isa::exec;
 use tickmark::sim::isa::op::{Context, Flow};
@@ -12,9 +13,6 @@ use tickmark::sim::isa::run::{Engine, Stop};
 use tickmark::sim::isa::state::{Cpu, F80};
 use tickmark::sim::memory::{Backing, Fault, Memory, Protection, Purpose};
 use tickmark::sim::uarch::{Retired, Timing};
-
-/// The upper half of every vector register, which legacy SSE must preserve.
-const UPPER: u128 = 0x5a5a_1111_2222_3333_4444_5555_6666_a5a5;
 
 /// How a run of the guest ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,15 +40,41 @@ impl Path {
     pub(crate) const ALL: [Self; 3] = [Self::Complete, Self::Fast, Self::Recorded];
 }
 
-/// A timing model that knows nothing; `RECORD` asks for addresses.
-#[derive(Clone, Debug)]
-struct Timeless<const RECORD: bool>;
+/// A timing model that keeps no time. With `RECORD` it asks for addresses and checks that it could share them out: every
+/// instruction whose number of accesses is fixed by its encoding must have made that number.
+#[derive(Clone, Debug, Default)]
+struct Timeless<const RECORD: bool> {
+    /// The first retirement with other numbers.
+    wrong: Option<String>,
+}
 
 impl<const RECORD: bool> Timing for Timeless<RECORD> {
     const NEEDS_ADDRESSES: bool = RECORD;
-    type Block = ();
-    fn prepare(&self, _: &[Instruction]) {}
-    fn retire(&mut self, (): &(), _: Retired<'_>) {}
+    /// The number of accesses of each instruction.
+    type Block = Vec<Option<u8>>;
+    fn prepare(&self, instructions: &[Instruction]) -> Self::Block {
+        if RECORD {
+            instructions.iter().map(fixed_access_count).collect()
+        } else {
+            Vec::new()
+        }
+    }
+    fn retire(&mut self, block: &Self::Block, retired: Retired<'_>) {
+        if !RECORD {
+            return;
+        }
+        let counts = &block[retired.first..retired.first + retired.count];
+        let fixed: usize = counts.iter().flatten().map(|&n| usize::from(n)).sum();
+        // Only the last instruction of a block may make any number; a partial run may hold more of the next one.
+        let whole = retired.first + retired.count == block.len();
+        let exact = whole && counts.iter().all(Option::is_some);
+        let made = retired.accesses.len();
+        if made < fixed || exact && made != fixed {
+            self.wrong.get_or_insert(format!(
+                "{made} accesses of instructions that make {counts:?}"
+            ));
+        }
+    }
     fn cycles(&self) -> Option<u64> {
         None
     }
@@ -86,8 +110,8 @@ impl Guest {
         let cx = Context::new(Cpu::new(std::sync::Arc::new([])), mem);
         Self {
             cx,
-            fast: Engine::new(Features::default()),
-            recorded: Engine::new(Features::default()),
+            fast: Engine::new(Features::ALL),
+            recorded: Engine::new(Features::ALL),
         }
     }
 
@@ -168,20 +192,21 @@ impl Guest {
         let cx = &mut self.cx;
         let (fast, recorded) = (&mut self.fast, &mut self.recorded);
         let ran = catch_unwind(AssertUnwindSafe(|| match path {
-            Path::Recorded => run_engine(recorded, cx, &mut Timeless),
-            _ => run_engine(fast, cx, &mut Timeless),
+            Path::Recorded => run_engine(recorded, cx, &mut Timeless::default()),
+            _ => run_engine(fast, cx, &mut Timeless::default()),
         }));
         let (ending, retired) = match ran {
             Err(_) => {
                 // Its cache may be in any state.
-                self.fast = Engine::new(Features::default());
-                self.recorded = Engine::new(Features::default());
+                self.fast = Engine::new(Features::ALL);
+                self.recorded = Engine::new(Features::ALL);
                 (GuestEnding::Broken("panic".into()), 0)
             }
+            Ok(Err(wrong)) => (GuestEnding::Broken(wrong), 0),
             // The `syscall` of the exit retired too.
-            Ok((Stop::Syscall, retired)) => (exit(self.cx.cpu.rip - 2), retired - 1),
-            Ok((Stop::Fault(fault), retired)) => (from_fault(fault), retired),
-            Ok((other, retired)) => (GuestEnding::Broken(format!("{other:?}")), retired),
+            Ok(Ok((Stop::Syscall, retired))) => (exit(self.cx.cpu.rip - 2), retired - 1),
+            Ok(Ok((Stop::Fault(fault), retired))) => (from_fault(fault), retired),
+            Ok(Ok((other, retired))) => (GuestEnding::Broken(format!("{other:?}")), retired),
         };
         (ending, self.store(), retired)
     }
@@ -193,7 +218,7 @@ impl Guest {
         }
         cpu.flags.set_rflags(image.rflags);
         for i in 0..16 {
-            cpu.vec[i as u8] = [image.xmm(i), UPPER];
+            cpu.vec[i as u8] = [image.xmm(i), image.upper[i]];
         }
         cpu.set_mxcsr(image.mxcsr());
         let x87 = &mut cpu.x87;
@@ -216,8 +241,8 @@ impl Guest {
         for i in 0..16 {
             image.gpr[i] = cpu.gpr[i as u8];
             let [low, high] = cpu.vec[i as u8];
-            // A changed upper half shows as a changed register.
-            image.set_xmm(i, if high == UPPER { low } else { !low });
+            image.set_xmm(i, low);
+            image.upper[i] = high;
         }
         image.rflags = cpu.flags.rflags() & FLAGS;
         image.rip = cpu.rip;
@@ -234,15 +259,19 @@ impl Guest {
     }
 }
 
-fn run_engine<T: Timing>(engine: &mut Engine<T>, cx: &mut Context, timing: &mut T) -> (Stop, u64) {
+fn run_engine<const RECORD: bool>(
+    engine: &mut Engine<Timeless<RECORD>>,
+    cx: &mut Context,
+    timing: &mut Timeless<RECORD>,
+) -> Result<(Stop, u64), String> {
     engine.retired = 0;
-    // Blocks of code that other bytes have replaced.
-    let stale = |stop| stop == Stop::Attention;
-    let mut stop = engine.run(cx, timing, 1 << 20);
-    while stale(stop) {
-        stop = engine.run(cx, timing, 1 << 20);
+    loop {
+        match engine.run(cx, timing, 1 << 20) {
+            // Blocks of code that other bytes have replaced, or a first touch of a page.
+            Stop::Attention => {}
+            stop => return timing.wrong.take().map_or(Ok((stop, engine.retired)), Err),
+        }
     }
-    (stop, engine.retired)
 }
 
 fn exit(at: u64) -> GuestEnding {

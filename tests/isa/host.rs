@@ -42,8 +42,11 @@ std::arch::global_asm!(
     "stmxcsr dword ptr [{host_mxcsr}]",
     "fnstcw word ptr [{host_control}]",
     "mov dword ptr [{running}], 1",
+    "mov ebx, {input}",
+    "mov eax, 7",
+    "xor edx, edx",
+    "xrstor64 [rbx + 192]",
     "mov eax, {input}",
-    "fxrstor64 [rax + 192]",
     "lea rsp, [rax + 128]",
     "popfq",
     "mov rcx, [rax + 8]",
@@ -83,7 +86,10 @@ std::arch::global_asm!(
     "mov [rax + 104], r13",
     "mov [rax + 112], r14",
     "mov [rax + 120], r15",
-    "fxsave64 [rax + 192]",
+    "mov ebx, eax",
+    "mov eax, 7",
+    "xor edx, edx",
+    "xsave64 [rbx + 192]",
     "tickmark_test_recover:",
     "cld",
     "mov dword ptr [{running}], 0",
@@ -153,6 +159,13 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         output.rflags = registers[libc::REG_EFL as usize] as u64;
         let frame = context.uc_mcontext.fpregs.cast::<u8>();
         std::ptr::copy_nonoverlapping(frame, output.fx.as_mut_ptr(), 512);
+        // Behind it the frame has an XSAVE area in standard form.
+        let present = frame.add(512).cast::<u64>().read_unaligned();
+        output.upper = if present & 4 != 0 {
+            frame.add(576).cast::<[u128; 16]>().read_unaligned()
+        } else {
+            [0; 16]
+        };
         pointer::<u64>(TRAP_NUMBER).write(registers[libc::REG_TRAPNO as usize] as u64);
         pointer::<u64>(TRAP_ADDRESS).write((*info).si_addr() as u64);
         pointer::<u64>(EXIT_ADDRESS).write(registers[libc::REG_RIP as usize] as u64);
@@ -207,6 +220,9 @@ pub(crate) struct Host {
 impl Host {
     /// Waits for the host processor, maps the areas and installs the signal handlers until it is dropped.
     pub(crate) fn acquire() -> Result<Self, String> {
+        if !std::is_x86_feature_detected!("avx") {
+            return Err("this processor has no AVX registers to compare".into());
+        }
         let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         AREAS.get_or_init(map_areas).clone()?;
         let mut signal_stack = vec![0u8; 1 << 17];

@@ -20,7 +20,8 @@ pub(crate) const PAGE: u64 = 0x1000;
 /// The flags that an instruction in user mode can change here (alignment checks and single steps stay off).
 pub(crate) const FLAGS: u64 = 0x8d5 | 0x400;
 
-/// General registers by encoding number, RFLAGS, and the 512 bytes of FXSAVE64. The stub knows these offsets.
+/// General registers by encoding number, RFLAGS, and an XSAVE64 area with the x87, SSE and AVX components. The stub knows
+/// these offsets.
 #[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
@@ -30,7 +31,14 @@ pub(crate) struct Image {
     pub(crate) rip: u64,
     pub(crate) reserved: [u64; 6],
     pub(crate) fx: [u8; 512],
+    /// The header of the XSAVE area: all three components are there.
+    pub(crate) header: [u64; 8],
+    /// Bits 255:128 of the YMM registers.
+    pub(crate) upper: [u128; 16],
 }
+
+const _: () = assert!(std::mem::offset_of!(Image, fx) == 192);
+const _: () = assert!(std::mem::offset_of!(Image, upper) == 192 + 576);
 
 impl Default for Image {
     fn default() -> Self {
@@ -40,6 +48,8 @@ impl Default for Image {
             rip: 0,
             reserved: [0; 6],
             fx: [0; 512],
+            header: [7, 0, 0, 0, 0, 0, 0, 0],
+            upper: [0; 16],
         };
         image.set_control_word(0x37f);
         image.set_mxcsr(0x1f80);

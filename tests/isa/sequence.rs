@@ -503,11 +503,13 @@ fn fits_sequences(code: Code) -> bool {
             | M::Popfd
             | M::Popfq
             | M::Ldmxcsr
+            | M::Vldmxcsr
             | M::Enter
             | M::Leave
             | M::Xlatb
             | M::Maskmovq
             | M::Maskmovdqu
+            | M::Vmaskmovdqu
             | M::Wait
             | M::Ud0
             | M::Ud1

@@ -30,7 +30,10 @@ errnos! {
     ENOMEM = 12, EACCES = 13, EFAULT = 14, EBUSY = 16, EEXIST = 17, EXDEV = 18, ENODEV = 19, ENOTDIR = 20,
     EISDIR = 21, EINVAL = 22, EMFILE = 24, ENOTTY = 25, EFBIG = 27, ENOSPC = 28, ESPIPE = 29,
     EPIPE = 32, ERANGE = 34, ENAMETOOLONG = 36, ENOSYS = 38, ENOTEMPTY = 39, ELOOP = 40,
-    ENOTSOCK = 88, EOVERFLOW = 75, EILSEQ = 84, EMSGSIZE = 90, EOPNOTSUPP = 95, ETIMEDOUT = 110,
+    ENOTSOCK = 88, EOVERFLOW = 75, EILSEQ = 84, EMSGSIZE = 90,
+    ENOPROTOOPT = 92,
+    EPROTONOSUPPORT = 93,
+    EISCONN = 106, EOPNOTSUPP = 95, ETIMEDOUT = 110,
 }
 
 // open flags
@@ -55,6 +58,7 @@ pub(super) const S_IFIFO: u32 = 0o010_000;
 pub(super) const S_IFCHR: u32 = 0o020_000;
 pub(super) const S_IFDIR: u32 = 0o040_000;
 pub(super) const S_IFREG: u32 = 0o100_000;
+pub(super) const S_IFSOCK: u32 = 0o140_000;
 pub(super) const S_IFLNK: u32 = 0o120_000;
 
 // *at flags

@@ -1,5 +1,6 @@
 //! Named guest profiles: what CPUID answers, where things lie in memory, and the clock's first reading.
-use crate::sim::isa::state::CpuidLeaf;
+use crate::sim::isa::exec::xsave::{AVX_AT, AVX_SIZE, XCR0};
+use crate::sim::isa::state::{CpuidLeaf, answer};
 use crate::sim::memory::USER_END;
 use std::sync::Arc;
 
@@ -45,12 +46,13 @@ pub enum StackLayout {
 
 impl Profile {
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&'static str; 2] = ["x86-64-v2", "gem5"];
+    pub const NAMES: [&'static str; 3] = ["x86-64-v2", "x86-64-v3", "gem5"];
 
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "x86-64-v2" => Some(Self::x86_64_v2()),
+            "x86-64-v3" => Some(Self::x86_64_v3()),
             "gem5" => Some(Self::gem5()),
             _ => None,
         }
@@ -64,7 +66,7 @@ impl Profile {
     pub fn x86_64_v2() -> Self {
         Self {
             name: "x86-64-v2",
-            cpuid: x86_64_v2_cpuid().into(),
+            cpuid: cpuid(&V2).into(),
             pie_base: 0x5555_5555_4000,
             mmap_top: 0x7fff_f7ff_f000,
             stack_top: USER_END,
@@ -101,12 +103,24 @@ impl Profile {
         }
     }
 
+    /// A single-core processor with the instructions of x86-64-v3, and AES-NI, PCLMULQDQ and SHA.
+    ///
+    /// Vendor, family and model are those of the first processor of that level (Haswell), without its transactional
+    /// memory. Neither RDRAND (its numbers would not repeat) nor ERMS and FSRM (`rep movsb` is one instruction of many
+    /// micro-ops here, and the C library would choose it for every copy) is told of.
+    pub fn x86_64_v3() -> Self {
+        Self {
+            name: "x86-64-v3",
+            cpuid: cpuid(&V3).into(),
+            // What Linux computes for a processor whose frame holds an XSAVE area with the AVX component.
+            minimum_signal_stack: 1776,
+            ..Self::x86_64_v2()
+        }
+    }
+
     /// The answer of CPUID; all zero for unknown leaves.
     pub fn leaf(&self, leaf: u32, subleaf: u32) -> [u32; 4] {
-        self.cpuid
-            .iter()
-            .find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf))
-            .map_or([0; 4], |l| l.out)
+        answer(&self.cpuid, leaf, subleaf)
     }
 
     /// The brand string of leaves 0x80000002 to 0x80000004.
@@ -145,10 +159,58 @@ fn cache_leaf(subleaf: u32, kind: u32, level: u32, bytes: u32, ways: u32) -> Cpu
     }
 }
 
-fn x86_64_v2_cpuid() -> Vec<CpuidLeaf> {
+/// What tells the levels apart in CPUID.
+struct Level {
+    brand: &'static [u8],
+    max_leaf: u32,
+    /// Family, model and stepping as EAX of leaf 1 gives them.
+    signature: u32,
+    /// Bit numbers of leaf 1 ECX.
+    leaf_1_ecx: &'static [u32],
+    /// Bit numbers of leaf 7 EBX.
+    leaf_7_ebx: &'static [u32],
+    /// Bit numbers of leaf 0x80000001 ECX.
+    extended_ecx: &'static [u32],
+    /// There is a leaf 0xd.
+    xsave: bool,
+}
+
+const V2: Level = Level {
+    brand: b"tickmark x86-64-v2",
+    max_leaf: 7,
+    // Family 6, model 26, stepping 5.
+    signature: 0x0001_06a5,
+    // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT.
+    leaf_1_ecx: &[0, 9, 13, 19, 20, 23],
+    leaf_7_ebx: &[],
+    // LAHF/SAHF.
+    extended_ecx: &[0],
+    xsave: false,
+};
+
+const V3: Level = Level {
+    brand: b"tickmark x86-64-v3",
+    max_leaf: 0xd,
+    // Family 6, model 60, stepping 3.
+    signature: 0x0003_06c3,
+    // Those of V2, and PCLMULQDQ (1), FMA (12), MOVBE (22), AES (25), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29).
+    leaf_1_ecx: &[0, 1, 9, 12, 13, 19, 20, 22, 23, 25, 26, 27, 28, 29],
+    // BMI1, AVX2, BMI2, SHA.
+    leaf_7_ebx: &[3, 5, 8, 29],
+    // LAHF/SAHF, LZCNT.
+    extended_ecx: &[0, 5],
+    xsave: true,
+};
+
+fn cpuid(level: &Level) -> Vec<CpuidLeaf> {
     let leaf = |leaf, out| CpuidLeaf {
         leaf,
         subleaf: None,
+        out,
+    };
+    let sub_leaf = |leaf, subleaf, out| CpuidLeaf {
+        leaf,
+        subleaf: Some(subleaf),
         out,
     };
     let word = |s: &[u8], i: usize| {
@@ -160,18 +222,28 @@ fn x86_64_v2_cpuid() -> Vec<CpuidLeaf> {
     };
     let bits = |numbers: &[u32]| numbers.iter().fold(0, |sum, n| sum | 1u32 << n);
 
-    // Leaf 1 ECX: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT.
-    let features_ecx = bits(&[0, 9, 13, 19, 20, 23]);
     // Leaf 1 EDX: FPU, TSC, CMPXCHG8B, CMOV, MMX, FXSR, SSE, SSE2. No HTT: one logical processor.
     let features_edx = bits(&[0, 4, 8, 15, 23, 24, 25, 26]);
     let vendor = b"GenuineIntel";
-    let brand = b"tickmark x86-64-v2";
     let mut leaves = vec![
-        leaf(0, [7, word(vendor, 0), word(vendor, 2), word(vendor, 1)]),
-        // Family 6, model 26, stepping 5; one logical processor; lines of 64 bytes.
+        leaf(
+            0,
+            [
+                level.max_leaf,
+                word(vendor, 0),
+                word(vendor, 2),
+                word(vendor, 1),
+            ],
+        ),
+        // One logical processor; lines of 64 bytes.
         leaf(
             1,
-            [0x0001_06a5, 1 << 16 | 8 << 8, features_ecx, features_edx],
+            [
+                level.signature,
+                1 << 16 | 8 << 8,
+                bits(level.leaf_1_ecx),
+                features_edx,
+            ],
         ),
         // 0xff: ask leaf 4 for the caches. 0xf0: 64-byte prefetching.
         leaf(2, [0x0000_ff01, 0x0000_00f0, 0, 0]),
@@ -179,18 +251,31 @@ fn x86_64_v2_cpuid() -> Vec<CpuidLeaf> {
         cache_leaf(1, 2, 1, 32 << 10, 8),
         cache_leaf(2, 3, 2, 1 << 20, 16),
         cache_leaf(3, 3, 3, 8 << 20, 16),
-        leaf(7, [0; 4]),
+        sub_leaf(7, 0, [0, bits(level.leaf_7_ebx), 0, 0]),
         leaf(0x8000_0000, [0x8000_0008, 0, 0, 0]),
-        // LAHF/SAHF; SYSCALL, NX, RDTSCP, long mode.
-        leaf(0x8000_0001, [0, 0, bits(&[0]), bits(&[11, 20, 27, 29])]),
+        // EDX: SYSCALL, NX, RDTSCP, long mode.
+        leaf(
+            0x8000_0001,
+            [0, 0, bits(level.extended_ecx), bits(&[11, 20, 27, 29])],
+        ),
         // L2 as the extended leaf says it: kilobytes, associativity code 8 (16 ways), line size.
         leaf(0x8000_0006, [0, 0, 1024 << 16 | 8 << 12 | 64, 0]),
         // 39 physical and 48 virtual address bits.
         leaf(0x8000_0008, [48 << 8 | 39, 0, 0, 0]),
     ];
     for part in 0..3 {
-        let out = std::array::from_fn(|i| word(brand, part * 4 + i));
+        let out = std::array::from_fn(|i| word(level.brand, part * 4 + i));
         leaves.push(leaf(0x8000_0002 + part as u32, out));
+    }
+    if level.xsave {
+        let size = (AVX_AT + AVX_SIZE) as u32;
+        leaves.extend([
+            // The components of XCR0, and the size of an area with all of them.
+            sub_leaf(0xd, 0, [XCR0 as u32, size, size, 0]),
+            // XSAVEOPT, XSAVEC, XGETBV with ECX = 1.
+            sub_leaf(0xd, 1, [bits(&[0, 1, 2]), size, 0, 0]),
+            sub_leaf(0xd, 2, [AVX_SIZE as u32, AVX_AT as u32, 0, 0]),
+        ]);
     }
     leaves.sort_by_key(|l| (l.leaf, l.subleaf));
     leaves
@@ -263,5 +348,47 @@ mod tests {
             assert_eq!(ecx >> bit & 1, 0, "{name}");
         }
         assert_eq!(profile.leaf(7, 0), [0; 4], "no BMI, ERMS, FSRM");
+    }
+
+    #[test]
+    fn v3_tells_of_its_level_and_of_nothing_beyond() {
+        let profile = Profile::x86_64_v3();
+        assert_eq!(profile.brand(), "tickmark x86-64-v3");
+        assert_eq!(profile.signature(), (6, 60, 3));
+        let ecx = profile.leaf(1, 0)[2];
+        let ebx = profile.leaf(7, 0)[1];
+        let extended = profile.leaf(0x8000_0001, 0)[2];
+        // FMA, MOVBE, OSXSAVE, AVX, F16C; BMI1, AVX2, BMI2; LZCNT: what the psABI asks of the level.
+        for (word, bit) in [
+            (ecx, 12),
+            (ecx, 22),
+            (ecx, 27),
+            (ecx, 28),
+            (ecx, 29),
+            (ebx, 3),
+            (ebx, 5),
+            (ebx, 8),
+            (extended, 5),
+        ] {
+            assert_eq!(word >> bit & 1, 1, "bit {bit}");
+        }
+        assert_eq!(ecx >> 30 & 1, 0, "RDRAND");
+        for (bit, name) in [
+            (4, "HLE"),
+            (9, "ERMS"),
+            (11, "RTM"),
+            (16, "AVX512F"),
+            (18, "RDSEED"),
+        ] {
+            assert_eq!(ebx >> bit & 1, 0, "{name}");
+        }
+        assert_eq!(profile.leaf(7, 0)[2..], [0, 0], "no VAES, no FSRM");
+        assert_eq!(profile.leaf(7, 1), [0; 4]);
+        // The area of XSAVE: 512 bytes, the header, and what leaf 0xd says of the AVX component.
+        let [size, offset, ..] = profile.leaf(0xd, 2);
+        assert_eq!(
+            (offset, profile.leaf(0xd, 0)),
+            (576, [7, offset + size, offset + size, 0])
+        );
     }
 }

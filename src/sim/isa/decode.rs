@@ -1,8 +1,9 @@
 //! Bytes to a decoded block: where it ends, and which handler runs each instruction.
 use super::fast;
 use super::op::{Context, Op};
+use super::state::{CpuidLeaf, answer};
 use crate::sim::memory::{Fault, Memory, PAGE_SIZE, Recording};
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
 /// Instructions a block has at most.
 const MAX_INSTRUCTIONS: usize = 64;
@@ -22,18 +23,78 @@ pub(crate) struct Decoded {
     pub(crate) end: u64,
 }
 
-/// Which optional encodings the guest's processor has.
+/// Which optional instruction sets the guest's processor has, beyond x86-64-v2 (the default). An instruction of a set
+/// that it lacks is no instruction there: #UD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Features {
-    /// Without BMI1, `tzcnt` is `bsf` with a meaningless prefix; without ABM, `lzcnt` is `bsr`.
-    pub bit_counts: bool,
-}
+pub struct Features(u32);
 
-fn options(features: Features) -> u32 {
-    if features.bit_counts {
-        DecoderOptions::NONE
-    } else {
-        DecoderOptions::NO_MPFX_0FBC | DecoderOptions::NO_MPFX_0FBD
+/// The optional sets, and where CPUID tells of each: leaf, register (EAX to EDX), bit. XSAVE is told by OSXSAVE, and
+/// what works on YMM registers demands that too.
+const OPTIONAL: [(CpuidFeature, u32, usize, u32); 17] = [
+    (CpuidFeature::XSAVE, 1, 2, 27),
+    (CpuidFeature::AVX, 1, 2, 28),
+    (CpuidFeature::F16C, 1, 2, 29),
+    (CpuidFeature::FMA, 1, 2, 12),
+    (CpuidFeature::MOVBE, 1, 2, 22),
+    (CpuidFeature::AES, 1, 2, 25),
+    (CpuidFeature::PCLMULQDQ, 1, 2, 1),
+    (CpuidFeature::AVX2, 7, 1, 5),
+    (CpuidFeature::BMI1, 7, 1, 3),
+    (CpuidFeature::BMI2, 7, 1, 8),
+    (CpuidFeature::SHA, 7, 1, 29),
+    (CpuidFeature::VAES, 7, 2, 9),
+    (CpuidFeature::VPCLMULQDQ, 7, 2, 10),
+    (CpuidFeature::LZCNT, 0x8000_0001, 2, 5),
+    (CpuidFeature::XSAVEOPT, 0xd, 0, 0),
+    (CpuidFeature::XSAVEC, 0xd, 0, 1),
+    (CpuidFeature::XSAVES, 0xd, 0, 3),
+];
+
+impl Features {
+    /// Every optional set, also those that no profile has.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// The sets of a processor that answers CPUID so.
+    pub fn from_cpuid(table: &[CpuidLeaf]) -> Self {
+        let told = |leaf: u32, register: usize, bit: u32| {
+            // Leaf 0xd tells of its instructions in subleaf 1.
+            let subleaf = u32::from(leaf == 0xd);
+            answer(table, leaf, subleaf)[register] >> bit & 1 != 0
+        };
+        let extended = told(1, 2, 27);
+        let bits = (0..)
+            .zip(OPTIONAL)
+            .filter(|&(_, (feature, leaf, register, bit))| {
+                use CpuidFeature::{AVX, AVX2, F16C, FMA, VAES, VPCLMULQDQ};
+                let wide = matches!(feature, AVX | AVX2 | F16C | FMA | VAES | VPCLMULQDQ);
+                told(leaf, register, bit) && (extended || !wide)
+            });
+        Self(bits.fold(0, |set, (i, _)| set | 1 << i))
+    }
+
+    fn has(self, feature: CpuidFeature) -> bool {
+        let number = OPTIONAL.iter().position(|o| o.0 == feature);
+        number.is_none_or(|i| self.0 >> i & 1 != 0)
+    }
+
+    /// The instruction, or the invalid one in its place. What belongs to no optional set is let through, also where
+    /// nothing implements it: then the run stops with its name.
+    fn admit(self, insn: Instruction) -> Instruction {
+        if insn.cpuid_features().iter().all(|&f| self.has(f)) {
+            return insn;
+        }
+        let mut none = Instruction::default();
+        none.set_len(insn.len());
+        none.set_next_ip(insn.next_ip());
+        none
+    }
+
+    /// Without BMI1, `tzcnt` is `bsf` with a meaningless prefix; without LZCNT, `lzcnt` is `bsr`.
+    fn options(self) -> u32 {
+        let unless =
+            |feature: CpuidFeature, option: u32| if self.has(feature) { 0 } else { option };
+        unless(CpuidFeature::BMI1, DecoderOptions::NO_MPFX_0FBC)
+            | unless(CpuidFeature::LZCNT, DecoderOptions::NO_MPFX_0FBD)
     }
 }
 
@@ -106,13 +167,13 @@ fn fetch(
     let offset = (entry % PAGE_SIZE) as usize;
     let page = mem.code_page(number).map_err(|f| at_entry(f, entry))?;
     let mut instructions = Vec::new();
-    let mut decoder = Decoder::with_ip(64, &page.bytes()[offset..], entry, options(features));
+    let mut decoder = Decoder::with_ip(64, &page.bytes()[offset..], entry, features.options());
     while instructions.len() < limit {
         let start = decoder.position();
         if offset + start >= PAGE_SIZE as usize {
             return Ok(instructions);
         }
-        let insn = decoder.decode();
+        let insn = features.admit(decoder.decode());
         if insn.is_invalid() && decoder.last_error() == iced_x86::DecoderError::NoMoreBytes {
             // The instruction crosses into the next page: it ends the block.
             match straddling(mem, page.bytes(), number, offset + start, features) {
@@ -152,5 +213,67 @@ fn straddling(
     let next = mem.code_page(number + 1)?;
     bytes.extend_from_slice(&next.bytes()[..MAX_LENGTH]);
     let ip = number * PAGE_SIZE + offset as u64;
-    Ok(Decoder::with_ip(64, &bytes, ip, options(features)).decode())
+    let insn = Decoder::with_ip(64, &bytes, ip, features.options()).decode();
+    Ok(features.admit(insn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::guest::profile::Profile;
+    use iced_x86::Code;
+
+    /// What the bytes are on a processor with these features.
+    fn decoded(features: Features, bytes: &[u8]) -> Instruction {
+        let mut decoder = Decoder::with_ip(64, bytes, 0x1000, features.options());
+        features.admit(decoder.decode())
+    }
+
+    #[test]
+    fn an_instruction_of_a_set_that_the_processor_lacks_is_no_instruction() {
+        let v3 = Features::from_cpuid(&Profile::x86_64_v3().cpuid);
+        assert_eq!(
+            Features::from_cpuid(&Profile::x86_64_v2().cpuid),
+            Features::default()
+        );
+        let optional: [(&[u8], Code); 8] = [
+            (&[0xc5, 0xfc, 0x58, 0xc1], Code::VEX_Vaddps_ymm_ymm_ymmm256),
+            (&[0xc4, 0xe2, 0x78, 0xf2, 0xc1], Code::VEX_Andn_r32_r32_rm32),
+            (&[0x0f, 0x38, 0xf0, 0x07], Code::Movbe_r32_m32),
+            (&[0x66, 0x0f, 0x38, 0xdc, 0xc1], Code::Aesenc_xmm_xmmm128),
+            (&[0x0f, 0x38, 0xc8, 0xc1], Code::Sha1nexte_xmm_xmmm128),
+            (&[0x0f, 0x01, 0xd0], Code::Xgetbv),
+            (&[0x0f, 0xae, 0x27], Code::Xsave_mem),
+            (&[0x0f, 0xc7, 0x27], Code::Xsavec_mem),
+        ];
+        for (bytes, code) in optional {
+            assert_eq!(decoded(v3, bytes).code(), code);
+            let none = decoded(Features::default(), bytes);
+            assert!(none.is_invalid(), "{code:?}");
+            assert_eq!(none.next_ip(), 0x1000 + bytes.len() as u64);
+        }
+        // VAESENC on YMM registers is a later extension.
+        assert!(decoded(v3, &[0xc4, 0xe2, 0x7d, 0xdc, 0xc1]).is_invalid());
+        // AVX-512 is let through on both, to be named as not implemented.
+        for features in [v3, Features::default()] {
+            let wide = decoded(features, &[0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1]);
+            assert_eq!(wide.code(), Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er);
+        }
+    }
+
+    #[test]
+    fn bit_counts_are_bit_scans_on_processors_without_them() {
+        let v3 = Features::from_cpuid(&Profile::x86_64_v3().cpuid);
+        let (tzcnt, lzcnt) = ([0xf3, 0x0f, 0xbc, 0xc1], [0xf3, 0x0f, 0xbd, 0xc1]);
+        assert_eq!(decoded(v3, &tzcnt).mnemonic(), Mnemonic::Tzcnt);
+        assert_eq!(decoded(v3, &lzcnt).mnemonic(), Mnemonic::Lzcnt);
+        assert_eq!(
+            decoded(Features::default(), &tzcnt).mnemonic(),
+            Mnemonic::Bsf
+        );
+        assert_eq!(
+            decoded(Features::default(), &lzcnt).mnemonic(),
+            Mnemonic::Bsr
+        );
+    }
 }

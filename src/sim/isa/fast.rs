@@ -5,16 +5,17 @@
 use super::exec::integer::{adc_flags, condition_number, quotient_steps, sbb_flags, shift_value};
 use super::exec::sse_integer::table;
 use super::exec::{gpr_number, is_high_byte, vec_number};
+use super::fast_avx;
 use super::flags::Rule;
 use super::op::{Context, Flow, Handler, LaneOp, Op, SideTables};
 use super::state::{BLOCK, FS, GS, RAX, RCX, RDX, RSP, ZERO};
 use crate::sim::memory::{Fault, Recording, Scalar};
-use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Code, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 use std::marker::PhantomData;
 
 #[cold]
 #[inline(never)]
-fn fault(cx: &mut Context, fault: Fault) -> Flow {
+pub(super) fn fault(cx: &mut Context, fault: Fault) -> Flow {
     cx.fault = fault;
     Flow::Fault
 }
@@ -68,8 +69,8 @@ macro_rules! int {
             }
             #[inline(always)]
             fn put(slot: &mut u64, value: Self) {
-                let put: fn(u64, $t) -> u64 = $put;
-                *slot = put(*slot, value);
+                const PUT: fn(u64, $t) -> u64 = $put;
+                *slot = PUT(*slot, value);
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -974,6 +975,9 @@ pub(crate) trait Float: Copy {
     fn is_safe_result(self) -> bool;
     fn is_zero(self) -> bool;
     fn compute<const OP: u8>(self, other: Self) -> Self;
+    /// `self * b + c`, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+    fn negative(self) -> Self;
     fn less(self, other: Self) -> bool;
     fn equal(self, other: Self) -> bool;
     fn from_i64(value: i64) -> Self;
@@ -982,10 +986,10 @@ pub(crate) trait Float: Copy {
     fn to_f64(self) -> f64;
 }
 
-const FADD: u8 = 0;
-const FSUB: u8 = 1;
-const FMUL: u8 = 2;
-const FDIV: u8 = 3;
+pub(super) const FADD: u8 = 0;
+pub(super) const FSUB: u8 = 1;
+pub(super) const FMUL: u8 = 2;
+pub(super) const FDIV: u8 = 3;
 
 macro_rules! float {
     ($t:ty, $b:ty, $min:expr, $inf:expr) => {
@@ -1023,6 +1027,14 @@ macro_rules! float {
                 }
             }
             #[inline(always)]
+            fn fused(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+            #[inline(always)]
+            fn negative(self) -> Self {
+                -self
+            }
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
@@ -1051,7 +1063,7 @@ float!(f64, u64, 0x0010_0000_0000_0000, 0x7ff0_0000_0000_0000);
 /// The result where host arithmetic is known to be what the guest's processor gives, flags included: operands and
 /// result are plain, MXCSR is in its usual state (`fp_fast`).
 #[inline(always)]
-fn exact<F: Float, const OP: u8>(a: F, b: F) -> Option<F> {
+pub(super) fn exact<F: Float, const OP: u8>(a: F, b: F) -> Option<F> {
     if !(a.is_plain() && b.is_plain()) {
         return None;
     }
@@ -1066,12 +1078,12 @@ fn exact<F: Float, const OP: u8>(a: F, b: F) -> Option<F> {
 }
 
 #[inline(always)]
-fn low<F: Float>(v: u128) -> F {
+pub(super) fn low<F: Float>(v: u128) -> F {
     F::from_bits(F::Bits::from_u64(v as u64))
 }
 
 #[inline(always)]
-fn set_low<F: Float>(slot: &mut u128, value: F) {
+pub(super) fn set_low<F: Float>(slot: &mut u128, value: F) {
     let mask = u128::from(u64::MAX >> (64 - (8 << F::Bits::WIDTH)));
     *slot = *slot & !mask | u128::from(value.to_bits().to_u64());
 }
@@ -1129,7 +1141,7 @@ fn fsqrt_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
 macro_rules! lanes {
     ($name:ident, $f:ty, $n:expr) => {
         #[inline(always)]
-        fn $name<const OP: u8>(a: u128, b: u128) -> Option<u128> {
+        pub(super) fn $name<const OP: u8>(a: u128, b: u128) -> Option<u128> {
             let bits = 128 / $n;
             let mut out = 0u128;
             for i in 0..$n {
@@ -1192,7 +1204,7 @@ fn compare_flags<F: Float>(cx: &mut Context, a: F, b: F) {
     cx.cpu.flags.set_status(bits);
 }
 /// `comiss`, `ucomisd` and the like: plain operands raise nothing whatever MXCSR says.
-fn fcomi_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
+pub(super) fn fcomi_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
     let (a, b) = (
         low::<F>(cx.cpu.vec[op.dst][0]),
         low::<F>(cx.cpu.vec[op.base][0]),
@@ -1203,7 +1215,7 @@ fn fcomi_rr<F: Float>(cx: &mut Context, op: &Op) -> Flow {
     }
     slow(cx, op)
 }
-fn fcomi_rm<F: Float, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
+pub(super) fn fcomi_rm<F: Float, R: Recording>(cx: &mut Context, op: &Op) -> Flow {
     let at = op.address(&cx.cpu);
     let b = F::from_bits(attempt!(
         cx,
@@ -1228,7 +1240,7 @@ fn cvt_int_to_float<T: Int, F: Float>(cx: &mut Context, op: &Op) -> Flow {
     }
     slow(cx, op)
 }
-fn cvtt_float_to_int<F: Float, T: Int>(cx: &mut Context, op: &Op) -> Flow {
+pub(super) fn cvtt_float_to_int<F: Float, T: Int>(cx: &mut Context, op: &Op) -> Flow {
     let a = low::<F>(cx.cpu.vec[op.base][0]);
     if cx.cpu.fp_fast && a.is_plain() {
         let wide = a.to_f64();
@@ -1280,7 +1292,7 @@ pub(crate) fn slow(cx: &mut Context, op: &Op) -> Flow {
 // ---- translation -----------------------------------------------------------------------------------------------------
 
 /// Fills the address fields; false for addresses that only the complete path computes.
-fn set_address(op: &mut Op, insn: &Instruction, entry: u64) -> bool {
+pub(super) fn set_address(op: &mut Op, insn: &Instruction, entry: u64) -> bool {
     let (base, index) = (insn.memory_base(), insn.memory_index());
     if base.is_gpr32() || index.is_gpr32() || base == Register::EIP {
         return false;
@@ -1627,7 +1639,7 @@ pub(crate) fn fuse<R: Recording>(
     set_operands(&mut op, first, shape, entry).then_some(op)
 }
 
-fn empty(handler: Handler) -> Op {
+pub(super) fn empty(handler: Handler) -> Op {
     Op {
         handler,
         dst: 0,
@@ -1642,6 +1654,13 @@ fn empty(handler: Handler) -> Op {
 /// The operation of an instruction in a block that begins at `entry`.
 pub(crate) fn translate<R: Recording>(insn: &Instruction, entry: u64, side: &mut SideTables) -> Op {
     let slot = side.slow.len();
+    if insn.encoding() == EncodingKind::VEX {
+        side.slow.push(*insn);
+        return fast_avx::translate::<R>(insn, entry, slot, &mut side.lanes).unwrap_or(Op {
+            imm: slot as i64,
+            ..empty(slow)
+        });
+    }
     if let Some((op, needs_slot)) = translate_vector::<R>(insn, entry, slot) {
         if needs_slot {
             side.slow.push(*insn);

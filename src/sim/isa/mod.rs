@@ -7,6 +7,7 @@ pub mod accesses;
 pub mod decode;
 pub mod exec;
 mod fast;
+mod fast_avx;
 pub mod flags;
 pub mod op;
 pub mod run;

@@ -195,13 +195,6 @@ impl<T: Timing> Engine<T> {
         })
     }
 
-    /// The instruction at an address, as the guest would run it now; for messages.
-    pub fn instruction_at(&mut self, cx: &mut Context, address: u64) -> Option<Instruction> {
-        decode::<Silent>(cx, address, self.features, 1)
-            .ok()
-            .map(|d| d.instructions[0])
-    }
-
     /// Runs from `cpu.rip` until something needs the caller, at the latest when `self.retired` reaches `deadline`.
     pub fn run(&mut self, cx: &mut Context, timing: &mut T, deadline: u64) -> Stop {
         cx.mem.set_recording(T::NEEDS_ADDRESSES);
@@ -228,9 +221,8 @@ impl<T: Timing> Engine<T> {
             }
             if deadline - self.retired < 64 && self.retired < deadline {
                 // The next block might not fit: single steps, which give the same state as whole blocks.
-                let stop = self.step(cx, timing);
-                if stop.is_some() {
-                    return stop.expect("just checked");
+                if let Some(stop) = self.step(cx, timing) {
+                    return stop;
                 }
             }
         }

@@ -115,6 +115,14 @@ pub struct CpuidLeaf {
     pub out: [u32; 4],
 }
 
+/// What CPUID answers by a table; all zero for unknown leaves.
+pub fn answer(table: &[CpuidLeaf], leaf: u32, subleaf: u32) -> [u32; 4] {
+    table
+        .iter()
+        .find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf))
+        .map_or([0; 4], |l| l.out)
+}
+
 /// MXCSR after reset: all exceptions masked, round to nearest.
 pub const MXCSR_RESET: u32 = 0x1f80;
 
@@ -187,9 +195,6 @@ impl Cpu {
 
     /// The answer of CPUID; all zero for unknown leaves.
     pub fn cpuid(&self, leaf: u32, subleaf: u32) -> [u32; 4] {
-        self.cpuid
-            .iter()
-            .find(|l| l.leaf == leaf && l.subleaf.is_none_or(|s| s == subleaf))
-            .map_or([0; 4], |l| l.out)
+        answer(&self.cpuid, leaf, subleaf)
     }
 }

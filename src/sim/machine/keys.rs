@@ -229,7 +229,7 @@ pub const KEYS: &[Key] = keys![
         "bits of the path of indirect targets that are mixed into the index; 0 is a plain target buffer";
     "predictor.return_stack_entries", "-", Values::Integer(1, 1024), PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
         "depth of the return stack; a power of two";
-    "guest.profile", "-", Values::OneOf(&["x86-64-v2", "gem5"]), ALL, "guest",
+    "guest.profile", "-", Values::OneOf(&["x86-64-v2", "x86-64-v3", "gem5"]), ALL, "guest",
         "what CPUID and the start of the process show to the program";
 ];
 

@@ -141,6 +141,8 @@ pub struct Guest {
 pub enum Profile {
     /// The x86-64-v2 level of the psABI: up to SSE4.2 and POPCNT.
     X86_64V2,
+    /// The x86-64-v3 level: AVX2, FMA, F16C, BMI1, BMI2, MOVBE and LZCNT; besides, AES-NI, PCLMULQDQ and SHA.
+    X86_64V3,
     /// What gem5 shows its guests.
     Gem5,
 }
@@ -150,6 +152,7 @@ impl Profile {
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64V2 => "x86-64-v2",
+            Self::X86_64V3 => "x86-64-v3",
             Self::Gem5 => "gem5",
         }
     }
@@ -241,6 +244,7 @@ impl Machine {
         };
         let profile = match s.text("guest.profile")? {
             "gem5" => Profile::Gem5,
+            "x86-64-v3" => Profile::X86_64V3,
             _ => Profile::X86_64V2,
         };
         // The in-order cores know the micro-ops of hardware only, the detailed ones those of gem5 only.
@@ -423,6 +427,20 @@ mod tests {
         assert_eq!(mine.l2.size_bytes, 2 << 20);
         assert_eq!(mine.l1d, base.l1d);
         assert_ne!(machine.hash(), simple.hash());
+    }
+
+    #[test]
+    fn the_guest_profile_is_chosen_by_file_and_by_override() {
+        let simple = catalog::machine("simple").unwrap();
+        assert_eq!(simple.guest.profile, Profile::X86_64V2);
+        let v3 = simple
+            .with_overrides(&[("guest.profile", "x86-64-v3")])
+            .unwrap();
+        assert_eq!(v3.guest.profile, Profile::X86_64V3);
+        assert_ne!(v3.hash(), simple.hash());
+        let text = "name = \"mine\"\nextends = \"simple\"\n[guest]\nprofile = \"x86-64-v3\"\n";
+        let file = Machine::parse(text, "my.toml").unwrap();
+        assert_eq!(file.guest.profile, Profile::X86_64V3);
     }
 
     #[test]

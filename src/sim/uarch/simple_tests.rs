@@ -342,11 +342,7 @@ fn runs_cut_anywhere_leave_the_same_core() {
         };
         whole.retire(&block, retired(0, count, &accesses, repeats, next));
 
-        let per_repeat = if repeats == 0 {
-            0
-        } else {
-            (variable / repeats) as usize
-        };
+        let per_repeat = variable.checked_div(repeats).unwrap_or(0) as usize;
         let (mut at, mut used, mut left) = (0, 0, repeats);
         while at < count {
             let n = random.below((count - at) as u64 + 1) as usize;

@@ -44,6 +44,11 @@ pub(super) enum Object {
     Text(Arc<[u8]>),
     PipeReader(PipeId),
     PipeWriter(PipeId),
+    /// One end of a pair of connected sockets.
+    Pair {
+        input: PipeId,
+        output: PipeId,
+    },
     /// An `eventfd`.
     Event {
         count: u64,
@@ -195,6 +200,10 @@ impl Descriptors {
         match open.object {
             Object::PipeReader(pipe) => self.pipes.entry(pipe).or_default().readers += 1,
             Object::PipeWriter(pipe) => self.pipes.entry(pipe).or_default().writers += 1,
+            Object::Pair { input, output } => {
+                self.pipes.entry(input).or_default().readers += 1;
+                self.pipes.entry(output).or_default().writers += 1;
+            }
             _ => {}
         }
         let id = self.next_open;
@@ -251,23 +260,24 @@ impl Descriptors {
                 watched.remove(&fd);
             }
         }
-        let pipe = match open.object {
-            Object::PipeReader(pipe) => {
-                self.pipes.entry(pipe).or_default().readers -= 1;
-                pipe
-            }
-            Object::PipeWriter(pipe) => {
-                self.pipes.entry(pipe).or_default().writers -= 1;
-                pipe
-            }
+        let pipes = match open.object {
+            Object::PipeReader(pipe) => [Some(pipe), None],
+            Object::PipeWriter(pipe) => [None, Some(pipe)],
+            Object::Pair { input, output } => [Some(input), Some(output)],
             object => return Ok(Some(object)),
         };
-        if self
-            .pipes
-            .get(&pipe)
-            .is_some_and(|p| p.readers == 0 && p.writers == 0)
-        {
-            self.pipes.remove(&pipe);
+        let [read, written] = pipes;
+        for (pipe, reading) in [(read, true), (written, false)] {
+            let Some(id) = pipe else { continue };
+            let pipe = self.pipes.entry(id).or_default();
+            if reading {
+                pipe.readers -= 1;
+            } else {
+                pipe.writers -= 1;
+            }
+            if pipe.readers == 0 && pipe.writers == 0 {
+                self.pipes.remove(&id);
+            }
         }
         Ok(None)
     }

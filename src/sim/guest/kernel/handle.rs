@@ -179,7 +179,9 @@ impl Kernel {
                     Object::Stdin => self.stdin.len() as u64 - self.stdin_position,
                     Object::Stdout | Object::Stderr => 0,
                     Object::File(id) => self.size(*id)?.saturating_sub(open.offset),
-                    Object::PipeReader(id) | Object::PipeWriter(id) => self
+                    Object::PipeReader(id)
+                    | Object::PipeWriter(id)
+                    | Object::Pair { input: id, .. } => self
                         .descriptors
                         .pipes
                         .get(id)

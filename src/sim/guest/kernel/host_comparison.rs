@@ -441,7 +441,6 @@ const CASES: &[Case] = &[
     ("sendfile", &[NULL, FILE, BAD_POINTER, Number(8)]),
     ("close_range", &[Number(5), Number(4), NONE]),
     ("close_range", &[Number(5000), Number(6000), Number(64)]),
-    ("wait4", &[MINUS_ONE, NONE, NONE, NONE]),
     ("capget", &[BAD_POINTER, NONE]),
     ("connect", &[BAD_FD, NONE, NONE]),
     ("connect", &[FILE, NONE, NONE]),

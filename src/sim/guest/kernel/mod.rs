@@ -10,6 +10,7 @@
 //! | `memory` | brk, mmap and relatives |
 //! | `clock` | clocks |
 //! | `identity` | who and where the process is: ids, limits, uname, scheduling, resource use |
+//! | `socket` | pairs within the process; none that leave it |
 //! | `signal` | dispositions, kill, and faults |
 //!
 //! `filesystem` keeps the files, `synthetic` makes those of `/dev` and `/proc`, `descriptor` keeps what is open, `user`
@@ -30,6 +31,7 @@ mod memory;
 mod names;
 mod path;
 mod signal;
+mod socket;
 mod status;
 mod synthetic;
 #[cfg(test)]
@@ -495,12 +497,17 @@ impl Kernel {
             444..=446 | 317 | 321 | 298 | 312 | 323 | 248..=250 => Err(EPERM.into()),
             101 | 310 | 311 => Err(EPERM.into()), // ptrace and the memory of other processes
             103 | 153 | 169 | 170..=176 | 246 | 320 => Err(EPERM.into()), // syslog, reboot, modules, kexec
-            // socket and socketpair: refused as a sandbox refuses them; the others find no socket at their descriptor.
-            41 | 53 => Err(EACCES.into()),
-            42..=52 | 54 | 55 | 288 | 299 | 307 => match self.descriptors.get(fd_a) {
-                Ok(_) => Err(ENOTSOCK.into()),
-                Err(errno) => Err(errno.into()),
-            },
+            // socket: refused as a sandbox refuses it.
+            41 => Err(EACCES.into()),
+            53 => self.socketpair(mem, a as u32, b as u32, c as u32, d),
+            44 => self.transfer(mem, fd_a, b, c, d as u32, true),
+            45 => self.transfer(mem, fd_a, b, c, d as u32, false),
+            51 | 52 => self.socket_name(mem, fd_a, b, c),
+            54 => self.setsockopt(fd_a, b as u32, d, e),
+            55 => self.getsockopt(mem, fd_a, b as u32, c as u32, d, e),
+            42 | 43 | 46..=50 | 288 | 299 | 307 => {
+                self.other_socket_call(fd_a, names::name(number))
+            }
             // processes: none but this one
             56..=59 | 322 => Err(unsupported(format!(
                 "{}: the simulated system runs one process with one thread",

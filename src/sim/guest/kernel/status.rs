@@ -118,6 +118,11 @@ impl Kernel {
                 inode: 100 + id,
                 ..base
             },
+            Object::Pair { input, .. } => Status {
+                mode: S_IFSOCK | 0o777,
+                inode: 100 + input,
+                ..base
+            },
             Object::Driver => Status {
                 mode: S_IFCHR | 0o600,
                 special: (10, 198),

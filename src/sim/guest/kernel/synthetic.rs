@@ -217,6 +217,7 @@ impl Kernel {
             (None, Object::PipeReader(id) | Object::PipeWriter(id)) => {
                 format!("pipe:[{}]", id + 100)
             }
+            (None, Object::Pair { input, .. }) => format!("socket:[{}]", input + 100),
             (None, Object::Event { .. }) => "anon_inode:[eventfd]".to_owned(),
             (None, Object::Epoll(_)) => "anon_inode:[eventpoll]".to_owned(),
             (None, _) => "/memfd: (deleted)".to_owned(),
@@ -305,6 +306,7 @@ impl Kernel {
             ecx,
             &[
                 (0, "pni"),
+                (1, "pclmulqdq"),
                 (9, "ssse3"),
                 (12, "fma"),
                 (13, "cx16"),
@@ -312,12 +314,21 @@ impl Kernel {
                 (20, "sse4_2"),
                 (22, "movbe"),
                 (23, "popcnt"),
+                (25, "aes"),
                 (26, "xsave"),
                 (28, "avx"),
                 (29, "f16c"),
             ],
         ));
         flags.extend(names(extended_ecx, &[(0, "lahf_lm"), (5, "abm")]));
+        flags.extend(names(
+            self.profile.leaf(7, 0)[1],
+            &[(3, "bmi1"), (5, "avx2"), (8, "bmi2"), (29, "sha_ni")],
+        ));
+        flags.extend(names(
+            self.profile.leaf(0xd, 1)[0],
+            &[(0, "xsaveopt"), (1, "xsavec"), (2, "xgetbv1")],
+        ));
         format!(
             "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: {family}\nmodel\t\t: {model}\nmodel name\t: {}\n\
              stepping\t: {stepping}\ncache size\t: 8192 KB\nphysical id\t: 0\nsiblings\t: 1\ncore id\t\t: 0\n\

@@ -4,7 +4,7 @@
 //! clock advance by it; one without would last for ever, which ends the run with its reason.
 use super::abi::*;
 use super::clock::{parse_timespec, parse_timeval, timespec};
-use super::descriptor::{Object, Open, PIPE_CAPACITY};
+use super::descriptor::{Object, Open, PIPE_CAPACITY, PipeId};
 use super::user::{Record, check_range, give, take, take_u32, take_u64};
 use super::{Answer, Kernel, Stop, unsupported};
 use crate::sim::memory::Memory;
@@ -17,6 +17,7 @@ const POLLHUP: u32 = 16;
 const POLLNVAL: u32 = 32;
 const POLLRDNORM: u32 = 0x40;
 const POLLWRNORM: u32 = 0x100;
+const POLLRDHUP: u32 = 0x2000;
 /// Most descriptors that `select` takes: those of its fixed sets.
 const SELECT_MAX: u64 = 1024;
 
@@ -32,31 +33,42 @@ impl Timeout {
 }
 
 impl Kernel {
+    fn readable_pipe(&self, id: PipeId) -> u32 {
+        let Some(pipe) = self.descriptors.pipes.get(&id) else {
+            return POLLHUP;
+        };
+        let input = if pipe.bytes.is_empty() {
+            0
+        } else {
+            POLLIN | POLLRDNORM
+        };
+        input | if pipe.writers == 0 { POLLHUP } else { 0 }
+    }
+
+    fn writable_pipe(&self, id: PipeId) -> u32 {
+        match self.descriptors.pipes.get(&id) {
+            // Linux calls a pipe writable while a whole page fits.
+            Some(pipe) if pipe.readers > 0 && PIPE_CAPACITY - pipe.bytes.len() < 4096 => 0,
+            Some(pipe) if pipe.readers > 0 => POLLOUT | POLLWRNORM,
+            _ => POLLOUT | POLLWRNORM | POLLERR,
+        }
+    }
+
     /// What `poll` would report of an open file.
     fn ready(&self, open: &Open) -> u32 {
         match &open.object {
-            Object::PipeReader(id) => match self.descriptors.pipes.get(id) {
-                Some(pipe) => {
-                    let input = if pipe.bytes.is_empty() {
-                        0
-                    } else {
-                        POLLIN | POLLRDNORM
-                    };
-                    input | if pipe.writers == 0 { POLLHUP } else { 0 }
-                }
-                None => POLLHUP,
-            },
-            Object::PipeWriter(id) => match self.descriptors.pipes.get(id) {
-                Some(pipe) if pipe.readers > 0 => {
-                    // Linux calls a pipe writable while a whole page fits.
-                    if PIPE_CAPACITY - pipe.bytes.len() >= 4096 {
-                        POLLOUT | POLLWRNORM
-                    } else {
-                        0
-                    }
-                }
-                _ => POLLOUT | POLLWRNORM | POLLERR,
-            },
+            Object::PipeReader(id) => self.readable_pipe(*id),
+            Object::PipeWriter(id) => self.writable_pipe(*id),
+            Object::Pair { input, output } => {
+                let (read, write) = (self.readable_pipe(*input), self.writable_pipe(*output));
+                // A gone peer shows as the end of the input, not as an error.
+                let end = if read & POLLHUP != 0 {
+                    POLLIN | POLLRDNORM | POLLRDHUP
+                } else {
+                    0
+                };
+                read | end | write & !POLLERR
+            }
             Object::Stdin => {
                 let rest = self.stdin_position < self.stdin.len() as u64;
                 POLLHUP | if rest { POLLIN | POLLRDNORM } else { 0 }

@@ -226,8 +226,7 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
         M::Rdtsc | M::Rdtscp => Some(Ok(Flow::Time)),
         M::Syscall => Some(Ok(Flow::Syscall)),
         // Without their CPUID bits these are undefined; the profile that has them decodes them.
-        M::Xgetbv
-        | M::Rdrand
+        M::Rdrand
         | M::Rdseed
         | M::Rdpid
         | M::Rdfsbase
@@ -367,7 +366,7 @@ fn arithmetic(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
 /// The flags of `a + b + carry`.
 pub(crate) fn adc_flags(a: u64, b: u64, carry: u64, result: u64, w: u8) -> u64 {
     let top = (8u32 << w) - 1;
-    let carry_out = u128::from(a) + u128::from(b) + u128::from(carry) >> (top + 1) != 0;
+    let carry_out = (u128::from(a) + u128::from(b) + u128::from(carry)) >> (top + 1) != 0;
     set_bits(carry_out, CF)
         | set_bits((a ^ result) & (b ^ result) & 1 << top != 0, OF)
         | (a ^ b ^ result) & 0x10

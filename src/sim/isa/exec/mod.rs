@@ -4,14 +4,20 @@
 //! that an instruction nobody claims is [`Fault::Unsupported`], never a silent no-op.
 use super::op::{Context, Flow};
 use super::state::{FS, GS, RAX, RCX, RDX, ZERO};
-use crate::sim::memory::{Fault, Scalar};
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use crate::sim::memory::{Fault, Purpose, Scalar};
+use iced_x86::{EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
+pub mod avx;
+pub mod bmi;
+pub mod crypto;
 pub mod integer;
 pub mod sse_float;
 pub mod sse_integer;
 pub mod string;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod v3_host;
 pub mod x87;
+pub mod xsave;
 
 /// What a family answers: `None` if the instruction is not its own.
 pub type Answer = Option<Result<Flow, Fault>>;
@@ -21,11 +27,20 @@ pub type Answer = Option<Result<Flow, Fault>>;
 /// # Errors
 /// The fault that the instruction raises.
 pub fn execute(cx: &mut Context, insn: &Instruction) -> Result<Flow, Fault> {
-    integer::execute(cx, insn)
-        .or_else(|| sse_integer::execute(cx, insn))
-        .or_else(|| sse_float::execute(cx, insn))
-        .or_else(|| x87::execute(cx, insn))
-        .unwrap_or(Err(Fault::Unsupported))
+    let answer = if insn.encoding() == EncodingKind::VEX {
+        avx::execute(cx, insn)
+            .or_else(|| bmi::execute(cx, insn))
+            .or_else(|| crypto::execute(cx, insn))
+    } else {
+        integer::execute(cx, insn)
+            .or_else(|| sse_integer::execute(cx, insn))
+            .or_else(|| sse_float::execute(cx, insn))
+            .or_else(|| x87::execute(cx, insn))
+            .or_else(|| bmi::execute(cx, insn))
+            .or_else(|| crypto::execute(cx, insn))
+            .or_else(|| xsave::execute(cx, insn))
+    };
+    answer.unwrap_or(Err(Fault::Unsupported))
 }
 
 /// The result of RDTSC or RDTSCP.
@@ -35,7 +50,18 @@ pub(crate) fn set_time(cx: &mut Context, insn: &Instruction, cycles: u64) {
     if insn.mnemonic() == Mnemonic::Rdtscp {
         cx.cpu.gpr[RCX] = 0;
     }
-    cx.clock_read = true;
+    // The dynamic linker times itself in every program; that shows nowhere.
+    let of_linker = cx
+        .mem
+        .region_at(insn.ip())
+        .is_some_and(|(_, region)| match &region.purpose {
+            Purpose::File(path) => path
+                .rsplit('/')
+                .next()
+                .is_some_and(|name| name.starts_with("ld-")),
+            Purpose::Anonymous | Purpose::Heap | Purpose::Stack => false,
+        });
+    cx.clock_read |= !of_linker;
 }
 
 /// The number of a general register, 0 to 15, for any width (AH to BH give 0 to 3: see [`is_high_byte`]).
@@ -61,21 +87,31 @@ pub fn vec_number(register: Register) -> u8 {
 
 /// The effective address of the memory operand, with segment base and address size applied.
 pub fn address(cx: &Context, insn: &Instruction) -> u64 {
-    let part = |r: Register| match r {
+    let index = register_part(cx, insn.memory_index());
+    address_with_index(cx, insn, index)
+}
+
+/// What a base or index register adds to an address.
+fn register_part(cx: &Context, register: Register) -> u64 {
+    match register {
         Register::None => 0,
         Register::RIP | Register::EIP => 0, // iced gives the absolute address as the displacement.
         _ => {
-            let value = cx.cpu.gpr[gpr_number(r)];
-            if r.is_gpr32() {
+            let value = cx.cpu.gpr[gpr_number(register)];
+            if register.is_gpr32() {
                 value & 0xffff_ffff
             } else {
                 value
             }
         }
-    };
+    }
+}
+
+/// [`address`] with this number for the index: of a gather, each element has its own.
+pub fn address_with_index(cx: &Context, insn: &Instruction, index: u64) -> u64 {
     let scale = u64::from(insn.memory_index_scale());
-    let mut offset = part(insn.memory_base())
-        .wrapping_add(part(insn.memory_index()).wrapping_mul(scale))
+    let mut offset = register_part(cx, insn.memory_base())
+        .wrapping_add(index.wrapping_mul(scale))
         .wrapping_add(insn.memory_displacement64());
     if has_narrow_address(insn) {
         offset &= 0xffff_ffff;
@@ -89,7 +125,7 @@ pub fn has_narrow_address(insn: &Instruction) -> bool {
     base.is_gpr32()
         || index.is_gpr32()
         || base == Register::EIP
-        || insn.memory_displ_size() == 4 && base == Register::None && index == Register::None
+        || insn.memory_displ_size() == 4 && base == Register::None && !index.is_gpr64()
 }
 
 /// The base that a segment prefix adds: only FS and GS have one in 64-bit mode.

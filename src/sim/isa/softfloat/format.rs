@@ -97,6 +97,9 @@ pub trait Format: Copy + Eq + std::fmt::Debug {
     }
 }
 
+/// A 16-bit number by its bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct F16(pub u16);
 /// A 32-bit number by its bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct F32(pub u32);
@@ -137,6 +140,27 @@ fn unpack_hidden(sign: bool, biased: u32, fraction: u64, max_exponent: i32) -> P
         denormal: biased == 0,
         exponent,
         significand,
+    }
+}
+
+impl Format for F16 {
+    const PRECISION: u32 = 11;
+    const MAX_EXPONENT: i32 = 15;
+    const X87: bool = false;
+
+    #[inline]
+    fn unpack(self) -> Parts {
+        let fraction = u64::from(self.0 & 0x3ff) << 53;
+        unpack_hidden(
+            self.0 >> 15 != 0,
+            u32::from(self.0 >> 10 & 0x1f),
+            fraction,
+            15,
+        )
+    }
+    #[inline]
+    fn pack(sign: bool, biased: u32, significand: u64) -> Self {
+        Self(u16::from(sign) << 15 | (biased as u16) << 10 | (significand << 1 >> 54) as u16)
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`convert`] hold the operations, generic over [`Format`]; [`extended`] names the 80-bit forms as the x87 unit needs
 //! them.
 //!
-//! Numbers: [`F32`] and [`F64`] wrap bit patterns; the 80-bit format is [`F80`](super::state::F80), as it stands in a
+//! Numbers: [`F16`], [`F32`] and [`F64`] wrap bit patterns; the 80-bit format is [`F80`](super::state::F80), as it stands in a
 //! register.
 pub mod arithmetic;
 pub mod compare;
@@ -16,7 +16,7 @@ mod format;
 pub(crate) mod host;
 
 use format::INTEGER;
-pub use format::{Class, F32, F64, Format, Parts};
+pub use format::{Class, F16, F32, F64, Format, Parts};
 
 /// Invalid operation.
 pub const IE: u8 = 1;

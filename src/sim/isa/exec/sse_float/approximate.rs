@@ -9,7 +9,7 @@ use crate::sim::isa::softfloat::{Class, F32, Format, Parts};
 const PRECISION: u32 = 13;
 
 /// RCPSS: about 1 / a.
-pub(super) fn reciprocal(a: F32) -> F32 {
+pub(in crate::sim::isa::exec) fn reciprocal(a: F32) -> F32 {
     let parts = a.unpack();
     match parts.class {
         Class::Finite if !parts.denormal => {
@@ -24,7 +24,7 @@ pub(super) fn reciprocal(a: F32) -> F32 {
 }
 
 /// RSQRTSS: about 1 / sqrt(a).
-pub(super) fn reciprocal_root(a: F32) -> F32 {
+pub(in crate::sim::isa::exec) fn reciprocal_root(a: F32) -> F32 {
     let parts = a.unpack();
     match parts {
         Parts {

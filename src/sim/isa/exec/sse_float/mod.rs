@@ -14,7 +14,7 @@ use crate::sim::isa::state::F80;
 use crate::sim::memory::Fault;
 use iced_x86::{Code, Instruction, OpKind, Register};
 
-mod approximate;
+pub(super) mod approximate;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod host;
 
@@ -22,10 +22,10 @@ mod host;
 const MXCSR_MASK: u32 = 0xffff;
 
 /// What an instruction without a jump gives.
-type Done = Result<Flow, Fault>;
+pub(super) type Done = Result<Flow, Fault>;
 
 /// A format that stands in lanes of an XMM register.
-trait Lane: Format {
+pub(super) trait Lane: Format {
     /// Bits of a lane.
     const BITS: u32;
     /// The number with these low bits.
@@ -55,12 +55,12 @@ impl Lane for F64 {
 }
 
 /// Lane `i` of a register.
-fn lane<F: Lane>(register: u128, i: u32) -> F {
+pub(super) fn lane<F: Lane>(register: u128, i: u32) -> F {
     F::from_low(register >> (i * F::BITS))
 }
 
 /// Puts a register together from its lanes, from lane 0 on.
-fn lanes<F: Lane>(count: u32, mut of: impl FnMut(u32) -> F) -> u128 {
+pub(super) fn lanes<F: Lane>(count: u32, mut of: impl FnMut(u32) -> F) -> u128 {
     (0..count).fold(0, |register, i| register | of(i).low() << (i * F::BITS))
 }
 
@@ -170,13 +170,13 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
 }
 
 /// The environment of the next operation.
-fn environment(cx: &Context) -> Env {
+pub(super) fn environment(cx: &Context) -> Env {
     Env::from_mxcsr(cx.cpu.mxcsr())
 }
 
 /// Records the exceptions of all lanes of a step. An error where one of them is unmasked: the destination must not
 /// change then. Exceptions that are found before the result keep those of the result from being recorded.
-fn settle(cx: &mut Context, mut env: Env) -> Result<(), Fault> {
+pub(super) fn settle(cx: &mut Context, mut env: Env) -> Result<(), Fault> {
     env.stopped_before_result();
     cx.cpu.raise_mxcsr(u32::from(env.flags));
     if env.unmasked() != 0 {
@@ -187,7 +187,11 @@ fn settle(cx: &mut Context, mut env: Env) -> Result<(), Fault> {
 }
 
 /// The low lane of a register, or a number in memory, which need not be aligned.
-fn read_scalar<F: Lane>(cx: &mut Context, insn: &Instruction, operand: u32) -> Result<F, Fault> {
+pub(super) fn read_scalar<F: Lane>(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+) -> Result<F, Fault> {
     if insn.op_kind(operand) == OpKind::Register {
         return Ok(lane(cx.cpu.xmm(xmm_number(insn, operand)), 0));
     }
@@ -228,21 +232,28 @@ fn scalar<F: Lane>(cx: &mut Context, insn: &Instruction, f: impl Fn(F, F, &mut E
     Ok(Flow::Next)
 }
 
-/// CMPxx: all ones where the predicate of the immediate holds, else zero. Its bits: equal, less, unordered, of which
-/// the low two name one of four relations and the third negates.
+/// Which relations make each of the sixteen predicates of CMPxx hold: bits for less, equal, greater and unordered.
+const PREDICATES: [u8; 16] = [2, 1, 3, 8, 13, 14, 12, 7, 10, 9, 11, 0, 5, 6, 4, 15];
+
+/// The predicate of a legacy CMPxx, of whose immediate three bits count.
 fn predicate<F: Lane>(insn: &Instruction) -> impl Fn(F, F, &mut Env) -> F + use<F> {
-    let code = insn.immediate8() & 7;
+    comparison(insn.immediate8() & 7)
+}
+
+/// All ones where one of the 32 predicates holds, else zero. Those from 16 on are the first sixteen with the other
+/// answer to the question whether quiet NaNs raise IE.
+pub(super) fn comparison<F: Lane>(predicate: u8) -> impl Fn(F, F, &mut Env) -> F + use<F> {
+    let holds_for = PREDICATES[usize::from(predicate & 15)];
+    // "Less" and "less or equal" are questions about order, which no NaN can answer: IE even for quiet ones.
+    let signaling = matches!(predicate & 3, 1 | 2) != (predicate & 16 != 0);
     move |a, b, env| {
-        // "Less" and "less or equal" are questions about order, which no NaN can answer: IE even for quiet ones.
-        let signaling = matches!(code & 3, 1 | 2);
-        let relation = compare(a, b, signaling, env);
-        let holds = match code & 3 {
-            0 => relation == Relation::Equal,
-            1 => relation == Relation::Less,
-            2 => matches!(relation, Relation::Less | Relation::Equal),
-            _ => relation == Relation::Unordered,
+        let relation = match compare(a, b, signaling, env) {
+            Relation::Less => 1,
+            Relation::Equal => 2,
+            Relation::Greater => 4,
+            Relation::Unordered => 8,
         };
-        F::from_low(if holds != (code & 4 != 0) {
+        F::from_low(if holds_for & relation != 0 {
             u128::MAX
         } else {
             0
@@ -251,7 +262,7 @@ fn predicate<F: Lane>(insn: &Instruction) -> impl Fn(F, F, &mut Env) -> F + use<
 }
 
 /// ROUNDxx: bits 1:0 of the immediate are the direction, unless bit 2 says to take that of MXCSR; bit 3 keeps PE down.
-fn rounding<F: Lane>(insn: &Instruction) -> impl Fn(F, F, &mut Env) -> F + use<F> {
+pub(super) fn rounding<F: Lane>(insn: &Instruction) -> impl Fn(F, F, &mut Env) -> F + use<F> {
     let control = u32::from(insn.immediate8());
     move |_, b, env| {
         let direction = if control & 4 != 0 {
@@ -263,83 +274,113 @@ fn rounding<F: Lane>(insn: &Instruction) -> impl Fn(F, F, &mut Env) -> F + use<F
     }
 }
 
-/// ADDSUBxx: even lanes are subtracted, odd ones added.
+/// ADDSUBxx.
 fn alternating<F: Lane>(cx: &mut Context, insn: &Instruction) -> Done {
-    let b = read_xmm(cx, insn, 1, true)?;
-    let to = xmm_number(insn, 0);
-    let a = cx.cpu.xmm(to);
-    let mut env = environment(cx);
-    let result = lanes::<F>(128 / F::BITS, |i| {
-        let f = if i % 2 == 0 { sub } else { add };
-        f(lane(a, i), lane(b, i), &mut env)
-    });
-    settle(cx, env)?;
-    cx.cpu.set_xmm(to, result);
-    Ok(Flow::Next)
+    whole(cx, insn, alternate::<F>)
 }
 
-/// HADDxx, HSUBxx: `f` of neighbouring lanes, those of the first operand below those of the second.
+/// Even lanes are subtracted, odd ones added.
+pub(super) fn alternate<F: Lane>(a: u128, b: u128, env: &mut Env) -> u128 {
+    lanes::<F>(128 / F::BITS, |i| {
+        let f = if i % 2 == 0 { sub } else { add };
+        f(lane(a, i), lane(b, i), env)
+    })
+}
+
+/// HADDxx, HSUBxx.
 fn horizontal<F: Lane>(
     cx: &mut Context,
     insn: &Instruction,
     f: impl Fn(F, F, &mut Env) -> F,
 ) -> Done {
-    let b = read_xmm(cx, insn, 1, true)?;
-    let to = xmm_number(insn, 0);
-    let a = cx.cpu.xmm(to);
-    let mut env = environment(cx);
+    whole(cx, insn, |a, b, env| neighbours(a, b, &f, env))
+}
+
+/// `f` of neighbouring lanes, those of the first operand below those of the second.
+pub(super) fn neighbours<F: Lane>(
+    a: u128,
+    b: u128,
+    f: impl Fn(F, F, &mut Env) -> F,
+    env: &mut Env,
+) -> u128 {
     let count = 128 / F::BITS;
-    let result = lanes(count, |i| {
+    lanes(count, |i| {
         let (source, first) = if i < count / 2 {
             (a, 2 * i)
         } else {
             (b, 2 * i - count)
         };
-        f(lane(source, first), lane(source, first + 1), &mut env)
-    });
+        f(lane(source, first), lane(source, first + 1), env)
+    })
+}
+
+/// The first operand becomes `f` of both.
+fn whole(cx: &mut Context, insn: &Instruction, f: impl Fn(u128, u128, &mut Env) -> u128) -> Done {
+    let b = read_xmm(cx, insn, 1, true)?;
+    let to = xmm_number(insn, 0);
+    let mut env = environment(cx);
+    let result = f(cx.cpu.xmm(to), b, &mut env);
     settle(cx, env)?;
     cx.cpu.set_xmm(to, result);
     Ok(Flow::Next)
 }
 
-/// DPPS, DPPD: the products that bits 7:4 choose, summed pairwise, go to the lanes that bits 3:0 choose. Products and
-/// each level of sums are steps of their own with their own exceptions.
+/// DPPS, DPPD.
 fn dot_product<F: Lane>(cx: &mut Context, insn: &Instruction) -> Done {
     let b = read_xmm(cx, insn, 1, true)?;
     let to = xmm_number(insn, 0);
-    let a = cx.cpu.xmm(to);
-    let control = insn.immediate8();
+    let [result] = dot_products::<F, 1>(cx, [cx.cpu.xmm(to)], [b], insn.immediate8())?;
+    cx.cpu.set_xmm(to, result);
+    Ok(Flow::Next)
+}
+
+/// In each of `N` registers: the products that bits 7:4 of `control` choose, summed pairwise, go to the lanes that bits
+/// 3:0 choose. Products and each level of sums are steps of their own with their own exceptions.
+pub(super) fn dot_products<F: Lane, const N: usize>(
+    cx: &mut Context,
+    a: [u128; N],
+    b: [u128; N],
+    control: u8,
+) -> Result<[u128; N], Fault> {
     let mut count = 128 / F::BITS;
     let mut env = environment(cx);
-    let mut terms = lanes::<F>(count, |i| {
-        if control >> (4 + i) & 1 != 0 {
-            mul(lane(a, i), lane(b, i), &mut env)
-        } else {
-            F::zero(false)
-        }
+    let mut terms: [u128; N] = std::array::from_fn(|half| {
+        lanes::<F>(count, |i| {
+            if control >> (4 + i) & 1 != 0 {
+                mul(lane(a[half], i), lane(b[half], i), &mut env)
+            } else {
+                F::zero(false)
+            }
+        })
     });
     settle(cx, env)?;
     while count > 1 {
         count /= 2;
         let mut env = environment(cx);
-        terms = lanes::<F>(count, |i| {
-            add(lane(terms, 2 * i), lane(terms, 2 * i + 1), &mut env)
+        terms = terms.map(|terms| {
+            lanes::<F>(count, |i| {
+                add(lane(terms, 2 * i), lane(terms, 2 * i + 1), &mut env)
+            })
         });
         settle(cx, env)?;
     }
-    let result = lanes::<F>(128 / F::BITS, |i| {
-        if control >> i & 1 != 0 {
-            lane(terms, 0)
-        } else {
-            F::zero(false)
-        }
-    });
-    cx.cpu.set_xmm(to, result);
-    Ok(Flow::Next)
+    Ok(terms.map(|terms| {
+        lanes::<F>(128 / F::BITS, |i| {
+            if control >> i & 1 != 0 {
+                lane(terms, 0)
+            } else {
+                F::zero(false)
+            }
+        })
+    }))
 }
 
 /// COMISx, UCOMISx: ZF, PF and CF tell the relation; OF, SF and AF are cleared.
-fn compare_to_flags<F: Lane>(cx: &mut Context, insn: &Instruction, signaling: bool) -> Done {
+pub(super) fn compare_to_flags<F: Lane>(
+    cx: &mut Context,
+    insn: &Instruction,
+    signaling: bool,
+) -> Done {
     use crate::sim::isa::flags::{CF, PF, ZF};
     let b = read_scalar::<F>(cx, insn, 1)?;
     let a = lane(cx.cpu.xmm(xmm_number(insn, 0)), 0);
@@ -376,7 +417,7 @@ fn integer_to_scalar<F: Lane>(cx: &mut Context, insn: &Instruction, size: u64) -
 }
 
 /// CVT(T)SS2SI, CVT(T)SD2SI to `size` bytes.
-fn scalar_to_integer<F: Lane>(
+pub(super) fn scalar_to_integer<F: Lane>(
     cx: &mut Context,
     insn: &Instruction,
     size: u64,
@@ -396,12 +437,12 @@ fn scalar_to_integer<F: Lane>(
 }
 
 /// Lane `i` of 32-bit integers as a number.
-fn from_i32<F: Lane>(source: u128, i: u32, env: &mut Env) -> F {
+pub(super) fn from_i32<F: Lane>(source: u128, i: u32, env: &mut Env) -> F {
     from_integer(i64::from((source >> (32 * i)) as i32), env)
 }
 
 /// The low `count` lanes as 32-bit integers.
-fn to_i32s<F: Lane>(source: u128, count: u32, truncate: bool, env: &mut Env) -> u128 {
+pub(super) fn to_i32s<F: Lane>(source: u128, count: u32, truncate: bool, env: &mut Env) -> u128 {
     let direction = if truncate {
         Rounding::Zero
     } else {
@@ -503,7 +544,7 @@ fn packed_to_mmx<F: Lane>(cx: &mut Context, insn: &Instruction, truncate: bool) 
 }
 
 /// LDMXCSR: #GP for reserved bits.
-fn load_mxcsr(cx: &mut Context, insn: &Instruction) -> Done {
+pub(super) fn load_mxcsr(cx: &mut Context, insn: &Instruction) -> Done {
     let value = read_integer(cx, insn, 0, 4)? as u32;
     if value & !MXCSR_MASK != 0 {
         return Err(Fault::GeneralProtection);
@@ -513,7 +554,7 @@ fn load_mxcsr(cx: &mut Context, insn: &Instruction) -> Done {
 }
 
 /// STMXCSR.
-fn store_mxcsr(cx: &mut Context, insn: &Instruction) -> Done {
+pub(super) fn store_mxcsr(cx: &mut Context, insn: &Instruction) -> Done {
     let at = address(cx, insn);
     store_integer(cx, at, 4, cx.cpu.mxcsr().into())?;
     Ok(Flow::Next)

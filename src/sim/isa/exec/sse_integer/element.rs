@@ -80,14 +80,28 @@ fn element_mask(size: u64) -> u128 {
 /// Replaces one element of the destination by the low bytes of a general register, or by memory.
 fn insert(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fault> {
     let value = read_integer(cx, insn, 1, size)?;
-    let shift = position(insn, size);
     let register = destination(cx, insn);
-    *register = *register & !(element_mask(size) << shift) | u128::from(value) << shift;
+    *register = replaced(insn, size, *register, value);
     Ok(())
 }
 
+/// `register` with `value` in the element of `size` bytes that the immediate selects.
+pub(in crate::sim::isa::exec) fn replaced(
+    insn: &Instruction,
+    size: u64,
+    register: u128,
+    value: u64,
+) -> u128 {
+    let shift = position(insn, size);
+    register & !(element_mask(size) << shift) | u128::from(value) << shift
+}
+
 /// Moves one element to memory, or zero-extended to a general register.
-fn extract(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fault> {
+pub(in crate::sim::isa::exec) fn extract(
+    cx: &mut Context,
+    insn: &Instruction,
+    size: u64,
+) -> Result<(), Fault> {
     let value = cx.cpu.xmm(xmm_number(insn, 1)) >> position(insn, size) & element_mask(size);
     if insn.op0_kind() == OpKind::Register {
         return write_integer(cx, insn, 0, 8, value as u64);
@@ -96,18 +110,28 @@ fn extract(cx: &mut Context, insn: &Instruction, size: u64) -> Result<(), Fault>
     super::super::store_integer(cx, at, size, value as u64)
 }
 
-/// INSERTPS: from memory there is one lane to choose, so the selector of the source lane is ignored.
+/// INSERTPS.
 fn insert_float(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
-    let (source, imm) = if insn.op1_kind() == OpKind::Register {
-        (cx.cpu.xmm(xmm_number(insn, 1)), insn.immediate8())
+    let (source, imm) = float_to_insert(cx, insn, 1)?;
+    lane::apply(destination(cx, insn), &source, |a, b| {
+        shuffle::insertps(a, b, imm)
+    });
+    Ok(())
+}
+
+/// The source of INSERTPS and its immediate: from memory there is one lane to choose, so the selector of the source lane
+/// is ignored.
+pub(in crate::sim::isa::exec) fn float_to_insert(
+    cx: &mut Context,
+    insn: &Instruction,
+    operand: u32,
+) -> Result<(u128, u8), Fault> {
+    Ok(if insn.op_kind(operand) == OpKind::Register {
+        (cx.cpu.xmm(xmm_number(insn, operand)), insn.immediate8())
     } else {
         (
             u128::from(read_memory::<u32>(cx, insn)?),
             insn.immediate8() & 0x3f,
         )
-    };
-    lane::apply(destination(cx, insn), &source, |a, b| {
-        shuffle::insertps(a, b, imm)
-    });
-    Ok(())
+    })
 }

@@ -28,8 +28,8 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
 }
 
 /// Where the lengths of the two strings come from.
-#[derive(Clone, Copy)]
-enum Lengths {
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim::isa::exec) enum Lengths {
     /// EAX and EDX.
     Explicit32,
     /// RAX and RDX.
@@ -139,7 +139,8 @@ fn pad(words: [i32; 8]) -> [i32; 16] {
     from_fn(|i| if i < 8 { words[i] } else { 0 })
 }
 
-fn strings(
+/// Compares operands 0 and 1 and hands the outcome to `finish`.
+pub(in crate::sim::isa::exec) fn strings(
     cx: &mut Context,
     insn: &Instruction,
     lengths: Lengths,
@@ -163,11 +164,13 @@ fn strings(
     Ok(())
 }
 
-fn mask_result(cx: &mut Context, comparison: &Comparison, imm: u8) {
+/// The mask goes to XMM0.
+pub(in crate::sim::isa::exec) fn mask_result(cx: &mut Context, comparison: &Comparison, imm: u8) {
     cx.cpu.set_xmm(0, comparison.mask(imm));
 }
 
-fn index_result(cx: &mut Context, comparison: &Comparison, imm: u8) {
+/// The index goes to RCX.
+pub(in crate::sim::isa::exec) fn index_result(cx: &mut Context, comparison: &Comparison, imm: u8) {
     cx.cpu.gpr[RCX] = comparison.index(imm);
 }
 

@@ -207,7 +207,7 @@ fn both_registers(insn: &Instruction) -> bool {
 /// MASKMOVDQU and MASKMOVQ: stores the bytes whose mask byte has its top bit set, at RDI.
 ///
 /// Bytes that are not selected are not accessed, so they cannot fault; each selected byte is a store of its own.
-fn store_masked(
+pub(in crate::sim::isa::exec) fn store_masked(
     cx: &mut Context,
     insn: &Instruction,
     value: u128,

@@ -4,16 +4,14 @@
 //! may leave them when no exception is pending.
 use super::stack::EXCEPTIONS;
 use crate::sim::isa::op::Context;
-use crate::sim::isa::state::F80;
+use crate::sim::isa::state::{F80, X87};
 use crate::sim::memory::{Fault, Memory};
 
 /// The bits of MXCSR that may be set: those of an AMD processor, with the misaligned-exception mask.
-const MXCSR_MASK: u32 = 0x0002_ffff;
+pub(in crate::sim::isa::exec) const MXCSR_MASK: u32 = 0x0002_ffff;
 /// Bytes that FXSAVE writes; the processor leaves the other 96 of its 512 alone, of which 48 are reserved and 48 belong
 /// to software.
 const FXSAVE_WRITTEN: u64 = 416;
-/// Offset of the first x87 register in the FXSAVE area.
-const FXSAVE_REGISTERS: u64 = 32;
 /// Offset of XMM0 in the FXSAVE area.
 const FXSAVE_XMM: u64 = 160;
 
@@ -134,16 +132,48 @@ pub(super) fn restore(cx: &mut Context, at: u64, form: Form) -> Result<(), Fault
         *value = read_f80(&mut cx.mem, at.wrapping_add(form.size() + 10 * i as u64))?;
     }
     apply_environment(cx, fields);
-    set_stack(cx, &stack);
+    set_stack(&mut cx.cpu.x87, &stack);
     Ok(())
 }
 
 /// Sets the registers from ST(0) to ST(7), whether empty or not.
-fn set_stack(cx: &mut Context, stack: &[F80; 8]) {
-    let x = &mut cx.cpu.x87;
+fn set_stack(x: &mut X87, stack: &[F80; 8]) {
     for (i, value) in stack.iter().enumerate() {
         x.registers[(usize::from(x.top) + i) % 8] = *value;
     }
+}
+
+/// The x87 part of an FXSAVE or XSAVE area: its first 160 bytes, with zeros for MXCSR and its mask.
+pub(in crate::sim::isa::exec) fn x87_image(x: &X87, wide: bool) -> [u128; 10] {
+    let keep = if wide { u64::MAX } else { 0xffff_ffff };
+    let mut image = [0; 10];
+    image[0] = u128::from(x.control)
+        | u128::from(x.status_word()) << 16
+        | u128::from(x.valid) << 32
+        | u128::from(x.last_opcode) << 48
+        | u128::from(x.last_instruction & keep) << 64;
+    image[1] = u128::from(x.last_data & keep);
+    for (i, part) in (0..).zip(&mut image[2..]) {
+        let value = x.st(i);
+        *part = u128::from(value.significand) | u128::from(value.sign_exponent) << 64;
+    }
+    image
+}
+
+/// Takes the x87 state from the first 160 bytes of an FXSAVE or XSAVE area.
+pub(in crate::sim::isa::exec) fn restore_x87(x: &mut X87, area: &[u128; 10], wide: bool) {
+    let keep = if wide { u64::MAX } else { 0xffff_ffff };
+    x.set_control(area[0] as u16);
+    x.set_status_word((area[0] >> 16) as u16);
+    x.valid = (area[0] >> 32) as u8;
+    x.last_opcode = (area[0] >> 48) as u16 & 0x7ff;
+    x.last_instruction = (area[0] >> 64) as u64 & keep;
+    x.last_data = area[1] as u64 & keep;
+    let stack = std::array::from_fn(|i| F80 {
+        significand: area[2 + i] as u64,
+        sign_exponent: (area[2 + i] >> 64) as u16,
+    });
+    set_stack(x, &stack);
 }
 
 /// FXSAVE and FXSAVE64, which keep 32 and 64 bits of the two addresses.
@@ -152,24 +182,10 @@ pub(super) fn fxsave(cx: &mut Context, at: u64, wide: bool) -> Result<(), Fault>
         return Err(Fault::GeneralProtection);
     }
     cx.mem.probe_write(at, FXSAVE_WRITTEN)?;
-    let x = &cx.cpu.x87;
-    let keep = if wide { u64::MAX } else { 0xffff_ffff };
-    let head = u128::from(x.control)
-        | u128::from(x.status_word()) << 16
-        | u128::from(x.valid) << 32
-        | u128::from(x.last_opcode) << 48
-        | u128::from(x.last_instruction & keep) << 64;
-    let tail = u128::from(x.last_data & keep)
-        | u128::from(cx.cpu.mxcsr()) << 64
-        | u128::from(MXCSR_MASK) << 96;
-    cx.mem.write(at, head)?;
-    cx.mem.write(at.wrapping_add(16), tail)?;
-    for i in 0..8 {
-        let value = cx.cpu.x87.st(i);
-        cx.mem.write(
-            at.wrapping_add(FXSAVE_REGISTERS + 16 * u64::from(i)),
-            u128::from(value.significand) | u128::from(value.sign_exponent) << 64,
-        )?;
+    let mut image = x87_image(&cx.cpu.x87, wide);
+    image[1] |= u128::from(cx.cpu.mxcsr()) << 64 | u128::from(MXCSR_MASK) << 96;
+    for (i, part) in (0..).zip(image) {
+        cx.mem.write(at.wrapping_add(16 * i), part)?;
     }
     for i in 0..16 {
         let value = cx.cpu.xmm(i);
@@ -192,19 +208,9 @@ pub(super) fn fxrstor(cx: &mut Context, at: u64, wide: bool) -> Result<(), Fault
     if mxcsr & !MXCSR_MASK != 0 {
         return Err(Fault::GeneralProtection);
     }
-    let keep = if wide { u64::MAX } else { 0xffff_ffff };
-    let x = &mut cx.cpu.x87;
-    x.set_control(area[0] as u16);
-    x.set_status_word((area[0] >> 16) as u16);
-    x.valid = (area[0] >> 32) as u8;
-    x.last_opcode = (area[0] >> 48) as u16 & 0x7ff;
-    x.last_instruction = (area[0] >> 64) as u64 & keep;
-    x.last_data = area[1] as u64 & keep;
-    let stack = std::array::from_fn(|i| F80 {
-        significand: area[2 + i] as u64,
-        sign_exponent: (area[2 + i] >> 64) as u16,
-    });
-    set_stack(cx, &stack);
+    let mut x87 = [0; 10];
+    x87.copy_from_slice(&area[..10]);
+    restore_x87(&mut cx.cpu.x87, &x87, wide);
     cx.cpu.set_mxcsr(mxcsr);
     for (i, value) in (0..16).zip(&area[10..]) {
         cx.cpu.set_xmm(i, *value);

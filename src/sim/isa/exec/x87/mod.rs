@@ -2,7 +2,7 @@
 //!
 //! Where the manuals leave a choice, this does what AMD's Zen 4 does (condition codes that are "undefined", the steps of
 //! FPREM, FLD of a denormal). The last instruction and data addresses are kept without their selectors and opcode.
-//! XSAVE and its relatives are not implemented.
+//! XSAVE and its relatives stand in [`xsave`](super::xsave).
 use super::{Answer, address, write_register};
 use crate::sim::isa::op::{Context, Flow};
 use crate::sim::isa::softfloat::{Env, F32, F64, Format as _, Rounding, extended};
@@ -15,7 +15,7 @@ use transcendental::{Function, Trigonometric};
 use transfer::Format;
 
 mod arithmetic;
-mod environment;
+pub(super) mod environment;
 mod stack;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;

@@ -1,5 +1,5 @@
 //! Stores to memory, with their conversions, and binary-coded decimals.
-use super::environment::write_f80;
+use super::environment::{read_f80, write_f80};
 use super::stack::{IE, INDEFINITE, OE, PE, UE};
 use crate::sim::isa::op::Context;
 use crate::sim::isa::softfloat::{Env, extended};
@@ -123,8 +123,15 @@ pub(super) fn store(cx: &mut Context, at: u64, format: Format, pop: bool) -> Res
     if keep {
         write(cx, at, format, bits)?;
     } else {
-        // A page that could not be written faults first, though nothing would be stored.
+        // A page that could not be written faults first, though nothing would be stored; and the access is made, as the
+        // timing model counts on as many as the encoding has.
         cx.mem.probe_write(at, size(format))?;
+        match size(format) {
+            2 => cx.mem.read::<u16>(at).map(drop)?,
+            4 => cx.mem.read::<u32>(at).map(drop)?,
+            8 => cx.mem.read::<u64>(at).map(drop)?,
+            _ => read_f80(&mut cx.mem, at).map(drop)?,
+        }
     }
     let x = &mut cx.cpu.x87;
     if empty {

@@ -1,0 +1,168 @@
+//! The same question gets the same bytes, whoever asks, from where, and with how many hands.
+use crate::support::dataset::{function, lines, program, solution};
+use crate::support::program::compiled;
+use crate::support::scratch::Scratch;
+use crate::support::tickmark::Tickmark;
+use serde_json::json;
+
+/// Problems and samples in a folder of their own, at some depth.
+fn python_data(scratch: &Scratch, folder: &str) {
+    let problems = [
+        function(
+            "T/0",
+            "total",
+            &["candidate(10) == 45", "candidate(300) == 44850"],
+        ),
+        function(
+            "T/1",
+            "ordered",
+            &["candidate(20)[:3] == ['a0', 'a1', 'a2']"],
+        ),
+        // Left out, with a reason that stands in the results.
+        json!({"task_id": "T/2", "entry_point": "none", "prompt": "", "test": ""}),
+    ];
+    let quick = [
+        solution("T/0", "def total(n):\n    return n * (n - 1) // 2\n"),
+        solution(
+            "T/1",
+            "def ordered(n):\n    return sorted('a%d' % i for i in range(n))[:3] and ['a0', 'a1', 'a2']\n",
+        ),
+        json!({"task_id": "T/0", "completion": "    return -1\n"}),
+    ];
+    let slow = [
+        solution(
+            "T/0",
+            "def total(n):\n    return sum(i for i in range(n))\n",
+        ),
+        // Depends on the order of a set of strings, and on the clock.
+        solution(
+            "T/1",
+            "import time\ndef ordered(n):\n    t = time.time()\n    words = list({'a%d' % i for i in range(n)})\n    return sorted(words, key=lambda w: int(w[1:]) + 0 * t)\n",
+        ),
+        json!({"task_id": "T/0", "completion": "    raise ValueError(n)\n"}),
+    ];
+    scratch.write(&format!("{folder}/problems.jsonl"), lines(&problems));
+    scratch.write(&format!("{folder}/quick.jsonl"), lines(&quick));
+    scratch.write(&format!("{folder}/slow.jsonl"), lines(&slow));
+}
+
+fn results(scratch: &Scratch, folder: &str) -> String {
+    let path = scratch.path().join(folder).join("out/results.jsonl");
+    std::fs::read_to_string(path).expect("the evaluation writes its results")
+}
+
+/// `evaluate` in a folder, by relative names, with more options.
+fn evaluate(scratch: &Scratch, folder: &str, form: &str, options: &str) -> Tickmark {
+    let fixed = format!(
+        "evaluate --dataset {form} problems.jsonl --samples quick=quick.jsonl slow=slow.jsonl --out out {options}"
+    );
+    let arguments: Vec<String> = fixed.split_whitespace().map(str::to_owned).collect();
+    Tickmark::new(arguments).folder(&scratch.path().join(folder))
+}
+
+#[test]
+fn an_evaluation_of_functions_gives_the_same_bytes_anywhere_and_without_snapshots() {
+    let scratch = Scratch::new();
+    let deep = "a/very/deep/folder/with a blank";
+    for folder in ["one", deep, "fresh"] {
+        python_data(&scratch, folder);
+    }
+    let first = evaluate(&scratch, "one", "humaneval", "--threads 1").finish();
+    assert_eq!(first.code, 0, "{first:?}");
+    let expected = results(&scratch, "one");
+    assert_eq!(expected.lines().count(), 7, "{expected}");
+    let accepted = expected
+        .matches("\"verdict\":{\"kind\":\"accepted\"}")
+        .count();
+    assert_eq!(accepted, 4, "{expected}");
+
+    let elsewhere = evaluate(&scratch, deep, "humaneval", "--threads 2")
+        .env("HOME", std::env::var("HOME").unwrap_or_default() + "/.")
+        .env("USER", "somebody-with-a-long-name")
+        .env("LANG", "de_DE.UTF-8")
+        .env("PYTHONHASHSEED", "17")
+        .env("TMPDIR", scratch.path())
+        .env("TZ", "Asia/Tokyo");
+    let elsewhere = elsewhere.finish();
+    assert_eq!(elsewhere.code, 0, "{elsewhere:?}");
+    assert_eq!(results(&scratch, deep), expected);
+
+    let fresh = evaluate(&scratch, "fresh", "humaneval", "--no-snapshot").finish();
+    assert_eq!(fresh.code, 0, "{fresh:?}");
+    assert_eq!(results(&scratch, "fresh"), expected);
+    assert_eq!(fresh.stdout, first.stdout);
+}
+
+#[test]
+fn an_evaluation_of_programs_gives_the_same_bytes_anywhere() {
+    let scratch = Scratch::new();
+    let problems = [
+        program("sum", "cpp", &[("1 2", "3\n"), ("20000 5", "20005\n")]),
+        program("words", "python", &[("b a", "a b\n")]),
+    ];
+    const QUICK: &str = "#include <stdio.h>\nint main() { long a, b; if (scanf(\"%ld %ld\", &a, &b) == 2) printf(\"%ld\\n\", a + b); }\n";
+    const SLOW: &str = "#include <stdio.h>\n#include <map>\nint main() {\n  long a, b; std::map<long, int> m;\n  \
+        if (scanf(\"%ld %ld\", &a, &b) != 2) return 1;\n  for (long i = 0; i < a; ++i) m[i]++;\n  \
+        printf(\"%ld\\n\", (long)m.size() + b);\n}\n";
+    let quick = [
+        solution("sum", QUICK),
+        solution("words", "print(*sorted(input().split()))\n"),
+    ];
+    let slow = [
+        solution("sum", SLOW),
+        solution("words", "print('a b' if set(input().split()) else '')\n"),
+        // What the compiler, a fault and a traceback say must not tell where they happened.
+        solution(
+            "sum",
+            "#include \"absent.h\"\nint main() { return undeclared; }\n",
+        ),
+        solution(
+            "sum",
+            "#include <assert.h>\nint main() { assert(1 + 1 == 3); }\n",
+        ),
+        solution(
+            "words",
+            "import os\nraise ValueError(os.getcwd(), sorted(os.environ), id(os))\n",
+        ),
+    ];
+    for folder in ["one", "other/place"] {
+        scratch.write(&format!("{folder}/problems.jsonl"), lines(&problems));
+        scratch.write(&format!("{folder}/quick.jsonl"), lines(&quick));
+        scratch.write(&format!("{folder}/slow.jsonl"), lines(&slow));
+    }
+    let first = evaluate(&scratch, "one", "stdio", "--threads 1").finish();
+    assert_eq!(first.code, 0, "{first:?}");
+    let expected = results(&scratch, "one");
+    let accepted = expected
+        .matches("\"verdict\":{\"kind\":\"accepted\"}")
+        .count();
+    assert_eq!(accepted, 4, "{expected}");
+    let other = evaluate(&scratch, "other/place", "stdio", "--threads 2")
+        .env("USER", "another")
+        .env("CPATH", "/nonexistent")
+        .env("SOURCE_DATE_EPOCH", "1")
+        .env("TMPDIR", scratch.path());
+    let other = other.finish();
+    assert_eq!(other.code, 0, "{other:?}");
+    assert_eq!(results(&scratch, "other/place"), expected);
+}
+
+#[test]
+fn two_runs_of_a_program_print_the_same_bytes() {
+    for flags in [
+        &["-std=c++17", "-O1", "-static"][..],
+        &["-std=c++17", "-O1", "-pie"],
+    ] {
+        let Some(program) = compiled("library.cpp", flags) else {
+            return;
+        };
+        let run = || {
+            Tickmark::run("simple", &program, &[])
+                .stdin("one two\n")
+                .finish()
+        };
+        let first = run();
+        assert_eq!(first.code, 0, "{first:?}");
+        assert_eq!(run().stdout, first.stdout);
+    }
+}

@@ -1,0 +1,3 @@
+//! Whole programs in the guest: against the host and against hand-made expectations.
+mod regressions;
+mod witnesses;

@@ -1,0 +1,116 @@
+//! Programs that people really have: their output is that of the host, and no system call is left unanswered.
+use crate::support::program::{compiled, native, native_python, source};
+use crate::support::tickmark::Tickmark;
+use std::path::{Path, PathBuf};
+
+/// Runs a program here and on the host.
+fn agrees(program: &Path, arguments: &[&str], stdin: &str) {
+    let expected = native(program, arguments, stdin);
+    check(
+        Tickmark::run("atomic", program, arguments).stdin(stdin),
+        &expected,
+    );
+}
+
+fn check(run: Tickmark, expected: &str) {
+    let result = run.json();
+    assert_eq!(result["exit"]["kind"], "exited", "{result}");
+    assert_eq!(result["stdout"].as_str(), Some(expected));
+    assert!(!expected.is_empty());
+    let none = serde_json::json!([]);
+    assert_eq!(result["unanswered_system_calls"], none, "{result}");
+}
+
+#[test]
+fn hello_in_c_agrees_with_the_host_static_and_dynamic() {
+    for flags in [&["-static"][..], &["-static-pie"], &["-pie"], &["-no-pie"]] {
+        if let Some(program) = compiled("hello.c", flags) {
+            agrees(&program, &[], "");
+        }
+    }
+}
+
+#[test]
+fn hello_in_cpp_agrees_with_the_host_static_and_dynamic() {
+    for flags in [&["-static"][..], &["-pie"]] {
+        if let Some(program) = compiled("hello.cpp", flags) {
+            agrees(&program, &[], "");
+        }
+    }
+}
+
+#[test]
+fn streams_exceptions_regexes_random_numbers_and_clocks_agree_with_the_host() {
+    for flags in [
+        &["-std=c++17", "-O1", "-static"][..],
+        &["-std=c++17", "-O1", "-pie"],
+    ] {
+        if let Some(program) = compiled("library.cpp", flags) {
+            agrees(&program, &[], "the cat and the dog and the end\n");
+        }
+    }
+}
+
+#[test]
+fn forty_modules_of_python_agree_with_the_host() {
+    let script = source("modules.py");
+    let script_name = script.to_string_lossy();
+    if let Some(expected) = native_python(&script, &["y", "x"], "some words") {
+        let run = Tickmark::run("atomic", "python3", &[&script_name, "y", "x"]);
+        check(run.stdin("some words"), &expected);
+    }
+}
+
+#[test]
+fn sqlite_agrees_with_the_host() {
+    const SCRIPT: &str = "
+        create table words (word text primary key, length integer);
+        insert into words values ('one', 3), ('three', 5), ('eleven', 6);
+        create index by_length on words (length);
+        select word, length * 1.5 from words where length > 3 order by length desc;
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 200)
+            select count(*), sum(n), avg(n), group_concat(case when n % 50 = 0 then n end) from numbers;
+        select upper(substr(word, 2)), hex(word), printf('%.10f', length / 7.0) from words;
+        select name, type from sqlite_master order by name;
+        select json_extract('{\"a\": [1, 2, {\"b\": 3}]}', '$.a[2].b');
+    ";
+    if let Some(program) = installed("sqlite3") {
+        agrees(&program, &["-batch", ":memory:"], SCRIPT);
+    }
+}
+
+#[test]
+fn busybox_agrees_with_the_host() {
+    let Some(program) = installed("busybox") else {
+        return;
+    };
+    let text = "delta 4\nalpha 1\ncharlie 3\nbravo 2\n";
+    let count = "i=0; while [ $i -lt 20 ]; do i=$((i + 3)); echo $i; done";
+    let sum = "{ sum += $2; print $1, $2 * 1.5 } END { print sum }";
+    for arguments in [
+        &["sort"][..],
+        &["sed", "-n", "s/a\\(.\\)/<\\1>/gp"],
+        &["awk", sum],
+        &["sha256sum"],
+        &["sh", "-c", count],
+    ] {
+        let expected = native(&program, arguments, text);
+        let program = program.to_string_lossy().into_owned();
+        let fixed = "run --json --machine atomic --argv0 busybox --".split(' ');
+        let all = (fixed.map(str::to_owned))
+            .chain([program])
+            .chain(arguments.iter().map(|&argument| argument.to_owned()));
+        check(Tickmark::new(all).stdin(text), &expected);
+    }
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: this host has no `{name}`");
+    }
+    found
+}
