@@ -16,9 +16,17 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 /// Makes a factory for each call: where many instructions are asked about, use [`fixed_access_count_with`].
 pub fn fixed_access_count(instruction: &Instruction) -> Option<u8> {
     if !is_variable(instruction) && !names_memory(instruction) {
-        return Some(0);
+        return Some(works_by_value(instruction));
     }
     fixed_access_count_with(&mut InstructionInfoFactory::new(), instruction)
+}
+
+/// One for a divide, which records its work behind its load.
+fn works_by_value(instruction: &Instruction) -> u8 {
+    u8::from(matches!(
+        instruction.mnemonic(),
+        Mnemonic::Div | Mnemonic::Idiv
+    ))
 }
 
 /// Whether any operand is memory or the stack: most instructions are answered without asking the factory.
@@ -37,11 +45,7 @@ pub fn fixed_access_count_with(
     if is_variable(instruction) {
         return None;
     }
-    // A divide records its work behind its load.
-    let mut count = u8::from(matches!(
-        instruction.mnemonic(),
-        Mnemonic::Div | Mnemonic::Idiv
-    ));
+    let mut count = works_by_value(instruction);
     if touches_no_data(instruction) || !names_memory(instruction) {
         return Some(count);
     }

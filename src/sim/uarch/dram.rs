@@ -30,8 +30,10 @@ pub struct Dram {
     activates: [[u64; 4]; RANKS],
     bus: u64,
     refreshes: u64,
-    /// Lines waiting to be written, as rank, bank and row.
+    /// Lines waiting to be written.
     writes: Vec<u64>,
+    /// When there were enough of them for a batch: reads that come later wait for it.
+    due: u64,
     /// Reads served.
     pub reads: u64,
     /// Writes served.
@@ -58,6 +60,7 @@ impl Dram {
             bus: 0,
             refreshes: 0,
             writes: Vec::with_capacity(settings.write_queue as usize),
+            due: u64::MAX,
             reads: 0,
             written: 0,
             row_hits: 0,
@@ -66,11 +69,15 @@ impl Dram {
 
     /// Reads the line at this address; the time at which the controller answers.
     pub fn read(&mut self, address: u64, now: u64) -> u64 {
+        if self.due <= now {
+            self.refresh(self.due);
+            self.drain(self.due);
+        }
         self.refresh(now);
         self.reads += 1;
         let ready = self.burst(address, now, false);
         if self.writes.len() as u64 > self.settings.write_high {
-            self.drain(ready, self.settings.write_low.saturating_sub(16));
+            self.drain(ready);
         }
         ready + self.settings.controller_ps
     }
@@ -82,15 +89,15 @@ impl Dram {
             return;
         }
         self.writes.push(address >> 6);
-        if self.writes.len() as u64 > self.settings.write_low && now > self.bus {
-            // No read in flight: a batch goes out in the shadow.
-            self.refresh(now);
-            let keep = self.settings.write_low.saturating_sub(16);
-            self.drain(now, keep);
+        if self.writes.len() as u64 > self.settings.write_low && self.due == u64::MAX {
+            self.due = now;
         }
     }
 
-    fn drain(&mut self, now: u64, keep: u64) {
+    /// Writes a batch: down to sixteen below the low mark.
+    fn drain(&mut self, now: u64) {
+        self.due = u64::MAX;
+        let keep = self.settings.write_low.saturating_sub(16);
         while self.writes.len() as u64 > keep {
             // The first of those whose row is open, or whose bank can be opened soonest.
             let best = (0..self.writes.len()).min_by_key(|&i| self.wait(self.writes[i] << 6, now));
@@ -264,6 +271,9 @@ mod tests {
         }
         assert_eq!(dram.writes.len(), 64);
         dram.write(64 * 64, 1_000_000);
+        dram.read(1 << 30, 900_000);
+        assert_eq!(dram.writes.len(), 65, "that read came before the last write");
+        dram.read(1 << 30, 1_000_000);
         assert_eq!(dram.writes.len(), 48, "a batch of 17 went out");
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Not modelled: snoops, the limit of targets of a miss, write buffers, and TLBs (free, as in gem5's emulation mode).
 use super::dram::Dram;
+use super::stride::Stride;
 use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
 
 const EMPTY: u64 = u64::MAX;
@@ -47,6 +48,7 @@ struct Cache {
     next_miss: usize,
     /// When the last of them ends.
     quiet: u64,
+    stride: Option<Box<Stride>>,
     accesses: u64,
     missed: u64,
 }
@@ -96,6 +98,7 @@ impl Cache {
             misses: vec![(0, 0); 4 * counted],
             next_miss: 0,
             quiet: 0,
+            stride: settings.stride_prefetcher.then(Box::default),
             accesses: 0,
             missed: 0,
         }
@@ -273,9 +276,50 @@ impl Hierarchy {
 
     /// A data access of a core that has several in flight: [`Hierarchy::access`] with a port that answers once a cycle.
     #[inline(always)]
-    pub fn data(&mut self, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+    pub fn data(&mut self, pc: u64, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let missed = self.first[1].missed;
         let answer = self.access(Side::Data, address, now, write, retry);
+        if self.first[1].stride.is_some() || self.shared[0].stride.is_some() {
+            self.fetch_ahead(pc, address, now, self.first[1].missed != missed);
+        }
         self.answers.take(answer)
+    }
+
+    /// Tells the prefetchers of an access, and fetches what they ask for: at L1 and L2 behind a miss of L1 (L2 sees no
+    /// other accesses), at L1 also behind a hit on a line that was fetched so.
+    #[inline(never)]
+    fn fetch_ahead(&mut self, pc: u64, address: u64, now: u64, missed: bool) {
+        let line = address >> LINE_SHIFT;
+        let l1 = &mut self.first[1];
+        let fetched = !missed
+            && l1
+                .find(line)
+                .is_some_and(|index| std::mem::take(&mut l1.prefetched[index]));
+        if !missed && !fetched {
+            return;
+        }
+        if missed && let Some(mut stride) = self.shared[0].stride.take() {
+            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+                let ahead = ahead >> LINE_SHIFT;
+                if self.shared[0].find(ahead).is_none() {
+                    let filled = self.fill(1, ahead, at + self.shared[0].settings.tag_cycles, 0);
+                    self.install(0, ahead, filled, false);
+                }
+            }
+            self.shared[0].stride = Some(stride);
+        }
+        if let Some(mut stride) = self.first[1].stride.take() {
+            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+                let ahead = ahead >> LINE_SHIFT;
+                if self.first[1].find(ahead).is_none() {
+                    self.miss(Side::Data, ahead, at, false);
+                    if let Some(index) = self.first[1].find(ahead) {
+                        self.first[1].prefetched[index] = true;
+                    }
+                }
+            }
+            self.first[1].stride = Some(stride);
+        }
     }
 
     /// An access of the first level at cycle `now`; the cycle of the answer.
@@ -318,6 +362,7 @@ impl Hierarchy {
         cache.lines[index] = line;
         cache.filled[index] = filled;
         cache.dirty[index] = write;
+        cache.prefetched[index] = false;
         cache.touch(index, line);
         if evicted.0 != EMPTY && evicted.1 {
             self.write_back(0, evicted.0, filled);

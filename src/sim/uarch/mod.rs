@@ -12,6 +12,7 @@ pub mod ooo;
 pub mod predict;
 pub mod predict_gem5;
 pub mod simple;
+pub mod stride;
 mod tally;
 #[cfg(test)]
 mod test_block;

@@ -391,7 +391,9 @@ pub struct OutOfOrder {
     rename_blocked: Blocked,
     /// Micro-ops and cycles of the front end alone, for the rate at which the wrong path comes.
     front_rate: (u64, u64),
-    latest_fetched: u64,
+    /// Micro-ops since the latest taken branch or end of a line, and cycles from the request of a line to its use.
+    group: u64,
+    fetch_latency: u64,
     dispatch: Stage,
     /// Dispatch takes fewer than rename gives, and registers may run out before the window does: else there is nothing
     /// to keep.
@@ -453,7 +455,8 @@ impl OutOfOrder {
             rename: Stage::new(p.rename_width),
             rename_blocked: Blocked::default(),
             front_rate: (4, 1),
-            latest_fetched: 0,
+            group: 0,
+            fetch_latency: core.memory.l1i.tag_cycles.max(core.memory.l1i.data_cycles),
             dispatch: Stage::new(p.dispatch_width),
             narrow_dispatch: p.dispatch_width < p.rename_width,
             few_integers: p.spare_integer_registers < p.rob_entries,
@@ -495,12 +498,6 @@ impl OutOfOrder {
     /// Brings the bytes of an instruction into the fetch buffer, line after line.
     #[inline(always)]
     fn bring(&mut self, address: u64, end: u64, micros: usize) {
-        self.front_rate.0 += micros as u64;
-        self.front_rate.1 += (self.fetch.cycle - self.latest_fetched.min(self.fetch.cycle)).min(2);
-        self.latest_fetched = self.fetch.cycle;
-        if self.front_rate.0 > 256 {
-            self.front_rate = (self.front_rate.0 >> 1, (self.front_rate.1 >> 1).max(1));
-        }
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
@@ -508,8 +505,10 @@ impl OutOfOrder {
         } else if self.redirected {
             self.fetch.cycle += 1;
             self.fetch.used = 0;
+            self.end_group(0);
         }
         self.redirected = false;
+        self.group += micros as u64;
         let last = (end - 1) & !(bytes - 1);
         if last != first {
             if self.fetch.used == self.fetch.width {
@@ -520,8 +519,20 @@ impl OutOfOrder {
         }
     }
 
+    /// What is fetched up to a taken branch or the end of a line takes as many cycles as it fills, and `more`.
+    #[inline(always)]
+    fn end_group(&mut self, more: u64) {
+        let (micros, cycles) = self.front_rate;
+        let group = self.group.div_ceil(self.p.fetch_width).max(1) + more;
+        // The latest hundred or so count.
+        let (micros, cycles) = if micros > 128 { (micros >> 1, cycles >> 1) } else { (micros, cycles) };
+        self.front_rate = (micros + self.group, cycles + group);
+        self.group = 0;
+    }
+
     #[inline(never)]
     fn request(&mut self, line: u64) {
+        self.end_group(self.fetch_latency - 1);
         let ready = self
             .memory
             .access(Side::Instruction, line, self.fetch.cycle, false, 0);
@@ -541,7 +552,7 @@ impl OutOfOrder {
         }
         let (micros, cycles) = self.front_rate;
         // x86 micro-ops of this table take about two bytes each.
-        let each = (bytes * cycles / (2 * micros)).max(1);
+        let each = (bytes * cycles / (2 * micros).max(1)).max(1);
         while cycle < until {
             cycle = self.memory.access(Side::Instruction, line, cycle, false, 0) + each;
             line += bytes;
@@ -806,11 +817,11 @@ impl OutOfOrder {
         {
             return Ok(answer);
         }
-        let done = self.memory.data(address, now, false, 2);
+        let done = self.memory.data(step.address, address, now, false, 2);
         if address / LINE == (end - 1) / LINE {
             return Ok(done);
         }
-        Ok(done.max(self.memory.data(end - 1, now, false, 2)))
+        Ok(done.max(self.memory.data(step.address, end - 1, now, false, 2)))
     }
 
     /// Looks for stores that the load needs, the youngest first.
@@ -896,9 +907,9 @@ impl OutOfOrder {
         self.sent_count += 1;
         let mut answered = self.sent;
         if store.end != 0 {
-            answered = self.memory.data(store.address, self.sent, true, 0);
+            answered = self.memory.data(store.pc, store.address, self.sent, true, 0);
             if store.address / LINE != (store.end - 1) / LINE {
-                answered = answered.max(self.memory.data(store.end - 1, self.sent, true, 0));
+                answered = answered.max(self.memory.data(store.pc, store.end - 1, self.sent, true, 0));
             }
         }
         self.drained = self.drained.max(answered);
@@ -949,7 +960,7 @@ impl OutOfOrder {
         // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
         // leaves the window, and only after that rename goes on.
         let (micros, cycles) = self.front_rate;
-        let came = (done - renamed) * micros / cycles;
+        let came = (done - renamed) * micros / cycles.max(1);
         let room = self.p.rob_entries - self.window.later_than(done).min(self.p.rob_entries);
         let clearing = came.min(room).div_ceil(self.p.squash_width);
         self.serial = self.serial.max(cleared + clearing + 1);
