@@ -272,7 +272,11 @@ mod tests {
         assert_eq!(dram.writes.len(), 64);
         dram.write(64 * 64, 1_000_000);
         dram.read(1 << 30, 900_000);
-        assert_eq!(dram.writes.len(), 65, "that read came before the last write");
+        assert_eq!(
+            dram.writes.len(),
+            65,
+            "that read came before the last write"
+        );
         dram.read(1 << 30, 1_000_000);
         assert_eq!(dram.writes.len(), 48, "a batch of 17 went out");
     }
