@@ -9,7 +9,7 @@
 //! and loads are not made.
 use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
-use super::micro::{Class, FLAGS, Micro, REGISTERS, flags, traits};
+use super::micro::{Class, FLAGS, Micro, NONE, REGISTERS, flags, traits};
 use super::micro_block::{Block, Step, accesses_of, passes};
 use super::predict_gem5::Predictor;
 use super::{Retired, Timing};
@@ -104,7 +104,8 @@ impl Ring {
         Self {
             times: vec![0; size].into(),
             mask: size - 1,
-            count: 0,
+            // As if as many had come and gone at the start: no question whether the ring is full yet.
+            count: entries as usize,
             entries: entries as usize,
         }
     }
@@ -112,11 +113,7 @@ impl Ring {
     /// When the entry that the next one needs became free; 0 while there are unused ones.
     #[inline(always)]
     fn freed(&self) -> u64 {
-        if self.count < self.entries {
-            0
-        } else {
-            self.times[(self.count - self.entries) & self.mask]
-        }
+        self.times[(self.count - self.entries) & self.mask]
     }
 
     #[inline(always)]
@@ -674,10 +671,8 @@ impl OutOfOrder {
                 while self.store_count - self.sent_count >= self.store_queue.entries {
                     self.send();
                 }
-                if self.store_count >= self.store_queue.entries {
-                    let freed = self.store_count - self.store_queue.entries;
-                    wait = self.store_queue.times[freed & self.store_queue.mask] + 1;
-                }
+                // The ring holds those that were sent, behind as many as it has entries.
+                wait = self.store_queue.times[self.store_count & self.store_queue.mask] + 1;
             }
             let front = self.front(micro, wait);
             let mut operands = self
@@ -784,20 +779,33 @@ impl OutOfOrder {
 
     #[inline(always)]
     fn write(&mut self, micro: &Micro, done: u64, committed: u64) {
-        for &destination in &micro.destinations {
-            if destination >= FLAGS {
-                break;
-            }
+        let [a, b, c] = micro.destinations;
+        for destination in [a, b, c] {
             self.ready[usize::from(destination) & (REGISTERS - 1)] = done;
-            if destination < 32 {
-                if self.few_integers {
+        }
+        self.ready[usize::from(NONE)] = 0;
+        if self.few_integers | self.few_floats {
+            for destination in [a, b, c] {
+                if destination < 32 {
                     self.integers.push(committed);
+                } else if destination < FLAGS {
+                    self.floats.push(committed);
                 }
-            } else if self.few_floats {
-                self.floats.push(committed);
             }
         }
-        let mut written = micro.flags_written;
+        if micro.flags_written != 0 {
+            self.write_flags(micro.flags_written, done, committed);
+        }
+    }
+
+    #[inline(always)]
+    fn write_flags(&mut self, mut written: u8, done: u64, committed: u64) {
+        const BOTH: u8 = flags::ZAPS | flags::CFOF;
+        if written == BOTH && !self.few_flags {
+            self.ready[usize::from(FLAGS)] = done;
+            self.ready[usize::from(FLAGS) + 1] = done;
+            return;
+        }
         while written != 0 {
             self.ready
                 [(usize::from(FLAGS) + written.trailing_zeros() as usize) & (REGISTERS - 1)] = done;
