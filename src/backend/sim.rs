@@ -15,6 +15,8 @@ use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
 use crate::sim::uarch::atomic::Atomic;
+use crate::sim::uarch::blocking::Blocking;
+use crate::sim::uarch::ooo::OutOfOrder;
 use crate::sim::uarch::simple::Simple;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +53,8 @@ pub struct Sim {
 enum Kind {
     Atomic(Box<Pool<Atomic>>),
     Simple(Box<Pool<Simple>>),
+    Blocking(Box<Pool<Blocking>>),
+    OutOfOrder(Box<Pool<OutOfOrder>>),
 }
 
 /// What is shared between runs: the fresh core, warm block caches, snapshots.
@@ -138,10 +142,15 @@ impl Sim {
         let profile = match options.machine.guest.profile {
             GuestProfile::X86_64V2 => Profile::x86_64_v2(),
             GuestProfile::X86_64V3 => Profile::x86_64_v3(),
+            GuestProfile::Gem5 => Profile::gem5(),
         };
         let kind = match &options.machine.core {
             Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
             Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
+            Core::Blocking(core) => Kind::Blocking(Box::new(Pool::new(Blocking::new(core), profile))),
+            Core::OutOfOrder(core) => {
+                Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core), profile)))
+            }
         };
         Self {
             options,
@@ -390,6 +399,8 @@ impl Backend for Sim {
         let (outcome, inputs_read) = match &self.kind {
             Kind::Atomic(pool) => self.simulate(pool, &program, warm, limits),
             Kind::Simple(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::Blocking(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::OutOfOrder(pool) => self.simulate(pool, &program, warm, limits),
         };
         match (&outcome.exit, points) {
             (Exit::WallClock | Exit::LoadFailed { .. }, _) => {}

@@ -37,10 +37,14 @@ pub fn fixed_access_count_with(
     if is_variable(instruction) {
         return None;
     }
+    // A divide records its work behind its load.
+    let mut count = u8::from(matches!(
+        instruction.mnemonic(),
+        Mnemonic::Div | Mnemonic::Idiv
+    ));
     if touches_no_data(instruction) || !names_memory(instruction) {
-        return Some(0);
+        return Some(count);
     }
-    let mut count = 0;
     for memory in factory.info(instruction).used_memory() {
         let size = memory.memory_size().size() as u64;
         if size > 32 || size == 0 || memory.vsib_size() != 0 {
