@@ -147,7 +147,9 @@ impl Sim {
         let kind = match &options.machine.core {
             Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
             Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
-            Core::Blocking(core) => Kind::Blocking(Box::new(Pool::new(Blocking::new(core), profile))),
+            Core::Blocking(core) => {
+                Kind::Blocking(Box::new(Pool::new(Blocking::new(core), profile)))
+            }
             Core::OutOfOrder(core) => {
                 Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core), profile)))
             }

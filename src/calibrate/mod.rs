@@ -96,7 +96,9 @@ pub enum CalibrateError {
     #[error(transparent)]
     Machine(#[from] MachineError),
     /// A program could not be loaded or did not end by itself.
-    #[error("`{program}` on {machine}: {what}; check that the executable is the one that was captured")]
+    #[error(
+        "`{program}` on {machine}: {what}; check that the executable is the one that was captured"
+    )]
     Run {
         /// Its name.
         program: String,
@@ -285,10 +287,8 @@ mod tests {
 
     /// The captures, where this machine has them.
     fn reference() -> Option<PathBuf> {
-        let folder = std::env::var_os("TICKMARK_CAPTURES").map_or_else(
-            || PathBuf::from("../shared/gem5-captures"),
-            PathBuf::from,
-        );
+        let folder = std::env::var_os("TICKMARK_CAPTURES")
+            .map_or_else(|| PathBuf::from("../shared/gem5-captures"), PathBuf::from);
         folder.join("summary.jsonl").exists().then_some(folder)
     }
 
@@ -307,7 +307,11 @@ mod tests {
             captures.retain(|c| c.group == "micro" && c.cycles < 3_000_000);
             let rows = compare(&folder, &captures).unwrap();
             for row in &rows {
-                assert_eq!(row.instructions, row.capture.instructions, "{}", row.capture.program);
+                assert_eq!(
+                    row.instructions, row.capture.instructions,
+                    "{}",
+                    row.capture.program
+                );
                 assert!(
                     row.micro_ops.abs_diff(row.capture.micro_ops) <= 30,
                     "{}",

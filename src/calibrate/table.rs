@@ -61,7 +61,11 @@ fn spearman(rows: &[Comparison]) -> f64 {
         a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
     };
     let spread = (product(&ours, &ours) * product(&theirs, &theirs)).sqrt();
-    if spread == 0.0 { 1.0 } else { product(&ours, &theirs) / spread }
+    if spread == 0.0 {
+        1.0
+    } else {
+        product(&ours, &theirs) / spread
+    }
 }
 
 fn ranks(values: Vec<u64>) -> Vec<f64> {

@@ -202,7 +202,10 @@ fn map_stack(
             STACK_RANGE.end()
         ));
     }
-    let size = limits.stack_bytes.min(profile.stack_bytes).next_multiple_of(PAGE_SIZE);
+    let size = limits
+        .stack_bytes
+        .min(profile.stack_bytes)
+        .next_multiple_of(PAGE_SIZE);
     // Linux gives arguments and environment a quarter of the stack.
     if strings.size() > size / 4 {
         return Err(format!(

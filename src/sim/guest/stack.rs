@@ -134,7 +134,13 @@ fn build_as_gem5(
 ) -> Result<Layout, Fault> {
     const HWCAP: u64 = 0x078b_fbff;
     const ID: u64 = 100;
-    mem.map(profile.mmap_top, PAGE_SIZE, Protection::READ, Backing::Anonymous, Purpose::Anonymous);
+    mem.map(
+        profile.mmap_top,
+        PAGE_SIZE,
+        Protection::READ,
+        Backing::Anonymous,
+        Purpose::Anonymous,
+    );
     let path = profile.stack_top - 8 - (strings.executable.len() as u64 + 1);
     mem.copy_in(path, strings.executable)?;
     let mut at = path;
@@ -154,7 +160,8 @@ fn build_as_gem5(
     let arguments = place(mem, strings.arguments)?;
     let information = (profile.stack_top - at).next_multiple_of(16);
     let platform: &[u8] = b"x86_64";
-    let random = profile.stack_top - information - (strings.random.len() + platform.len() + 1) as u64;
+    let random =
+        profile.stack_top - information - (strings.random.len() + platform.len() + 1) as u64;
     mem.copy_in(random, &strings.random)?;
     mem.copy_in(random + 16, platform)?;
 

@@ -263,10 +263,15 @@ impl CacheLevel {
                 ),
             ));
         }
-        if level.replacement == Replacement::TreePlru && (!level.ways.is_power_of_two() || level.ways > 16) {
+        if level.replacement == Replacement::TreePlru
+            && (!level.ways.is_power_of_two() || level.ways > 16)
+        {
             return Err(s.error(
                 section[1],
-                format!("`{}` is {}, and a tree needs a power of two of at most 16", section[1], level.ways),
+                format!(
+                    "`{}` is {}, and a tree needs a power of two of at most 16",
+                    section[1], level.ways
+                ),
                 "choose such a number, or `replacement = \"lru\"`",
             ));
         }
@@ -283,8 +288,22 @@ impl CacheLevel {
             4 => Found::Integer(self.response_cycles),
             5 => Found::Integer(self.mshrs),
             6 => Found::Text(self.replacement.name().to_owned()),
-            7 => Found::Text(if self.exclusive { "mostly-exclusive" } else { "mostly-inclusive" }.to_owned()),
-            _ => Found::Text(if self.stride_prefetcher { "stride" } else { "none" }.to_owned()),
+            7 => Found::Text(
+                if self.exclusive {
+                    "mostly-exclusive"
+                } else {
+                    "mostly-inclusive"
+                }
+                .to_owned(),
+            ),
+            _ => Found::Text(
+                if self.stride_prefetcher {
+                    "stride"
+                } else {
+                    "none"
+                }
+                .to_owned(),
+            ),
         })
     }
 }
@@ -349,7 +368,12 @@ impl MemorySystem {
     }
 
     fn value(&self, path: &str) -> Option<Found> {
-        let levels = [(&self.l1i, &L1I), (&self.l1d, &L1D), (&self.l2, &L2), (&self.l3, &L3)];
+        let levels = [
+            (&self.l1i, &L1I),
+            (&self.l1d, &L1D),
+            (&self.l2, &L2),
+            (&self.l3, &L3),
+        ];
         levels
             .iter()
             .find_map(|(level, names)| level.value(names, path))
@@ -375,7 +399,11 @@ pub struct BlockingCore {
 }
 
 impl BlockingCore {
-    pub(super) fn read(s: &Settings, frequency_hz: u64, micro_ops: MicroOpTable) -> Result<Self, MachineError> {
+    pub(super) fn read(
+        s: &Settings,
+        frequency_hz: u64,
+        micro_ops: MicroOpTable,
+    ) -> Result<Self, MachineError> {
         Ok(Self {
             frequency_hz,
             micro_ops,
@@ -440,7 +468,11 @@ pub struct OutOfOrderCore {
 }
 
 impl OutOfOrderCore {
-    pub(super) fn read(s: &Settings, frequency_hz: u64, micro_ops: MicroOpTable) -> Result<Self, MachineError> {
+    pub(super) fn read(
+        s: &Settings,
+        frequency_hz: u64,
+        micro_ops: MicroOpTable,
+    ) -> Result<Self, MachineError> {
         let unit_list = s.text("core.units")?.to_owned();
         let units = units(&unit_list).map_err(|what| {
             s.error(
@@ -481,9 +513,14 @@ impl OutOfOrderCore {
 
     pub(super) fn value(&self, path: &str) -> Option<Found> {
         Some(match path {
-            "core.store_order" => {
-                Found::Text(if self.total_store_order { "total" } else { "relaxed" }.to_owned())
-            }
+            "core.store_order" => Found::Text(
+                if self.total_store_order {
+                    "total"
+                } else {
+                    "relaxed"
+                }
+                .to_owned(),
+            ),
             "core.units" => Found::Text(self.unit_list.clone()),
             "predictor.kind" => Found::Text(self.directions.name().to_owned()),
             _ => {
@@ -534,7 +571,10 @@ fn units(list: &str) -> Result<Vec<Unit>, String> {
         units.extend(std::iter::repeat_n(unit, count));
     }
     if units.len() > 32 {
-        return Err(format!("{} units, and the scheduler handles 32", units.len()));
+        return Err(format!(
+            "{} units, and the scheduler handles 32",
+            units.len()
+        ));
     }
     for class in &Class::ALL[1..] {
         if units.iter().all(|u| u.latency[*class as usize] == 0) {

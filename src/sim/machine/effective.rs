@@ -1,7 +1,7 @@
 //! The complete model written back out, and its content hash.
+use super::detailed::Found;
 use super::keys::{self, Kind};
 use super::settings::{Origin, Settings, Value};
-use super::detailed::Found;
 use super::{Core, Machine};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

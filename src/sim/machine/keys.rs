@@ -17,7 +17,12 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Atomic, Self::InOrder, Self::Blocking, Self::OutOfOrder];
+    pub const ALL: [Self; 4] = [
+        Self::Atomic,
+        Self::InOrder,
+        Self::Blocking,
+        Self::OutOfOrder,
+    ];
 
     /// As it stands in `core.kind`.
     pub fn name(self) -> &'static str {

@@ -10,8 +10,8 @@ pub mod keys;
 mod settings;
 
 pub use detailed::{
-    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem, OutOfOrderCore,
-    Pipeline, Replacement, Unit,
+    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem,
+    OutOfOrderCore, Pipeline, Replacement, Unit,
 };
 use keys::Kind;
 use settings::Settings;
@@ -255,7 +255,11 @@ impl Machine {
         if micro_ops != expected {
             return Err(s.error(
                 "core.micro_ops",
-                format!("`core.micro_ops` is \"{}\" on a core of kind \"{}\"", micro_ops.name(), kind.name()),
+                format!(
+                    "`core.micro_ops` is \"{}\" on a core of kind \"{}\"",
+                    micro_ops.name(),
+                    kind.name()
+                ),
                 format!("that kind of core has the table \"{}\"", expected.name()),
             ));
         }
@@ -266,8 +270,12 @@ impl Machine {
                 micro_ops,
             }),
             Kind::InOrder => Core::InOrder(InOrderCore::read(s, frequency_hz, micro_ops)?),
-            Kind::Blocking => Core::Blocking(Box::new(BlockingCore::read(s, frequency_hz, micro_ops)?)),
-            Kind::OutOfOrder => Core::OutOfOrder(Box::new(OutOfOrderCore::read(s, frequency_hz, micro_ops)?)),
+            Kind::Blocking => {
+                Core::Blocking(Box::new(BlockingCore::read(s, frequency_hz, micro_ops)?))
+            }
+            Kind::OutOfOrder => {
+                Core::OutOfOrder(Box::new(OutOfOrderCore::read(s, frequency_hz, micro_ops)?))
+            }
         };
         Ok(Self {
             name: s.text("name")?.to_owned(),

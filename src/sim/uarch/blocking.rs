@@ -90,7 +90,14 @@ impl Blocking {
         }
     }
 
-    fn repeat(&mut self, block: &Block, step: &Step, accesses: &[Access], repeats: u64, ends: bool) {
+    fn repeat(
+        &mut self,
+        block: &Block,
+        step: &Step,
+        accesses: &[Access],
+        repeats: u64,
+        ends: bool,
+    ) {
         let Repeats::Iterations { body, tail, skip } = step.repeats else {
             return;
         };
@@ -98,7 +105,11 @@ impl Blocking {
         let (body, tail) = (usize::from(body), usize::from(tail));
         if self.repeating != step.address {
             self.fetch(step);
-            let head = if repeats == 0 && ends { usize::from(skip) } else { body };
+            let head = if repeats == 0 && ends {
+                usize::from(skip)
+            } else {
+                body
+            };
             self.all(&micros[..head], accesses);
         }
         self.repeating = step.address;
@@ -173,7 +184,11 @@ mod tests {
         // add rax,rcx (3 bytes in one word); mov rax,[rdi] (bytes 3 to 5); add rax,rcx (bytes 6 to 8: two words).
         let code = [0x48, 0x01, 0xc8, 0x48, 0x8b, 0x07, 0x48, 0x01, 0xc8];
         let block = timing.prepare(&decode(0x1000, &code));
-        let access = [Access { addr: 0x8000, size: 8, store: false }];
+        let access = [Access {
+            addr: 0x8000,
+            size: 8,
+            store: false,
+        }];
         timing.retire(&block, retired(0, 3, &access, 0, 0x1009));
         let warm = timing.cycles().unwrap();
         timing.retire(&block, retired(0, 3, &access, 0, 0x1009));

@@ -1801,13 +1801,21 @@ mod tests {
         assert_eq!(count(&[0x48, 0x83, 0x07, 1]), 4, "add qword [rdi],1");
         assert_eq!(count(&[0x48, 0x8b, 0x07]), 1, "mov rax,[rdi]");
         assert_eq!(count(&[0x48, 0x8b, 0x05, 0, 0, 0, 0]), 2, "mov rax,[rip]");
-        assert_eq!(count(&[0x48, 0xc7, 0x07, 1, 0, 0, 0]), 2, "mov qword [rdi],1");
+        assert_eq!(
+            count(&[0x48, 0xc7, 0x07, 1, 0, 0, 0]),
+            2,
+            "mov qword [rdi],1"
+        );
         assert_eq!(count(&[0x50]), 2, "push rax");
         assert_eq!(count(&[0x58]), 3, "pop rax");
         assert_eq!(count(&[0x75, 0]), 3, "jne");
         assert_eq!(count(&[0xe8, 0, 0, 0, 0]), 5, "call");
         assert_eq!(count(&[0xc3]), 3, "ret");
-        assert_eq!(count(&[0xf0, 0x48, 0x83, 0x07, 1]), 6, "lock add qword [rdi],1");
+        assert_eq!(
+            count(&[0xf0, 0x48, 0x83, 0x07, 1]),
+            6,
+            "lock add qword [rdi],1"
+        );
     }
 
     #[test]
@@ -1851,9 +1859,23 @@ mod tests {
     fn loops_of_the_microcode_are_marked() {
         let (micros, repeats) = cracked(&[0xf3, 0xa4]); // rep movsb
         assert_eq!(micros.len(), 13);
-        assert_eq!(repeats, Repeats::Iterations { body: 6, tail: 12, skip: 2 });
+        assert_eq!(
+            repeats,
+            Repeats::Iterations {
+                body: 6,
+                tail: 12,
+                skip: 2
+            }
+        );
         let (micros, repeats) = cracked(&[0x48, 0xf7, 0xf3]); // div rbx
         assert_eq!(micros.len(), 10);
-        assert_eq!(repeats, Repeats::Steps { body: 3, tail: 8, steps: 4 });
+        assert_eq!(
+            repeats,
+            Repeats::Steps {
+                body: 3,
+                tail: 8,
+                steps: 4
+            }
+        );
     }
 }

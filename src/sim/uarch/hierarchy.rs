@@ -442,10 +442,14 @@ mod tests {
     fn the_path_of_a_load_adds_up() {
         let mut h = hierarchy("gem5-o3");
         let start = 10_000;
-        let load = |h: &mut Hierarchy, address, now| h.access(Side::Data, address, now, false, 0) - now;
+        let load =
+            |h: &mut Hierarchy, address, now| h.access(Side::Data, address, now, false, 0) - now;
         // L1 tags 2, crossbar 1, L2 tags 20, crossbar 8, DRAM 51.652 ns = 156 cycles of 333 ps (from a cycle's edge),
         // crossbar 2, L2 response 20, crossbar 1, L1 response 2.
-        assert_eq!(load(&mut h, 0, start), 2 + 1 + 20 + 8 + 156 + 2 + 20 + 1 + 2);
+        assert_eq!(
+            load(&mut h, 0, start),
+            2 + 1 + 20 + 8 + 156 + 2 + 20 + 1 + 2
+        );
         assert_eq!(load(&mut h, 8, 20_000), 2, "a hit");
         // Eight other lines of its set displace it from L1, not from L2.
         for way in 1..=8 {

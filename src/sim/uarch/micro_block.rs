@@ -80,7 +80,10 @@ impl Step {
 
 /// How often the loop of a divide runs: the first of the quotient's steps comes before it.
 pub fn passes(accesses: &[Access], steps: u8) -> u64 {
-    let work = accesses.last().filter(|a| a.size == 0).map_or(1, |a| a.addr);
+    let work = accesses
+        .last()
+        .filter(|a| a.size == 0)
+        .map_or(1, |a| a.addr);
     work.saturating_sub(1).div_ceil(u64::from(steps)).max(1)
 }
 

@@ -237,7 +237,12 @@ impl Units {
 
     fn choose_in_turn(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
         let above = free & (u32::MAX << (u32::from(self.latest[class]) + 1 & 31));
-        let unit = if above != 0 && self.latest[class] < 31 { above } else { free }.trailing_zeros();
+        let unit = if above != 0 && self.latest[class] < 31 {
+            above
+        } else {
+            free
+        }
+        .trailing_zeros();
         self.latest[class] = unit as u8;
         if self.unpipelined >> class & 1 == 1 {
             for held in 1..u64::from(self.latencies[class]) {
@@ -474,7 +479,8 @@ impl OutOfOrder {
             flag_registers: Ring::new(p.spare_flag_registers),
             units: Units::new(core),
             ready: [0; REGISTERS],
-            stores: vec![Store::default(); (p.store_queue_entries as usize).next_power_of_two()].into(),
+            stores: vec![Store::default(); (p.store_queue_entries as usize).next_power_of_two()]
+                .into(),
             store_count: 0,
             sent_count: 0,
             by_granule: vec![0; GRANULES].into(),
@@ -739,7 +745,11 @@ impl OutOfOrder {
         if mask == flags::ALL {
             return at(0).max(at(1)).max(at(2)).max(at(3)).max(at(4));
         }
-        (0..5).filter(|i| mask >> i & 1 == 1).map(at).max().unwrap_or(0)
+        (0..5)
+            .filter(|i| mask >> i & 1 == 1)
+            .map(at)
+            .max()
+            .unwrap_or(0)
     }
 
     #[inline(always)]
@@ -774,7 +784,8 @@ impl OutOfOrder {
         }
         let mut written = micro.flags_written;
         while written != 0 {
-            self.ready[(usize::from(FLAGS) + written.trailing_zeros() as usize) & (REGISTERS - 1)] = done;
+            self.ready
+                [(usize::from(FLAGS) + written.trailing_zeros() as usize) & (REGISTERS - 1)] = done;
             written &= written - 1;
             if self.few_flags {
                 self.flag_registers.push(committed);
@@ -793,14 +804,21 @@ impl OutOfOrder {
 
     /// Executes a load at `now`: when its value is there, or when the store executes that it should have waited for.
     #[inline]
-    fn load(&mut self, micro: &Micro, step: &Step, accesses: &[Access], now: u64) -> Result<u64, u64> {
+    fn load(
+        &mut self,
+        micro: &Micro,
+        step: &Step,
+        accesses: &[Access],
+        now: u64,
+    ) -> Result<u64, u64> {
         let Some((address, end)) = Self::access(micro, accesses) else {
             return Ok(now);
         };
         let mut now = now;
         self.send_before(now);
         let granule = |a: u64| (a >> GRANULE_SHIFT) as usize & (GRANULES - 1);
-        let newest = self.by_granule[granule(address)].max(self.by_granule[granule(end - 1)]) as usize;
+        let newest =
+            self.by_granule[granule(address)].max(self.by_granule[granule(end - 1)]) as usize;
         if newest > self.sent_count
             && let Some(answer) = self.search(step, address, end, &mut now, newest)?
         {
@@ -814,7 +832,14 @@ impl OutOfOrder {
     }
 
     /// Looks for stores that the load needs, the youngest first.
-    fn search(&mut self, step: &Step, address: u64, end: u64, now: &mut u64, newest: usize) -> Result<Option<u64>, u64> {
+    fn search(
+        &mut self,
+        step: &Step,
+        address: u64,
+        end: u64,
+        now: &mut u64,
+        newest: usize,
+    ) -> Result<Option<u64>, u64> {
         let mut conflict: Option<Store> = None;
         let mut i = newest;
         while i > self.sent_count {
@@ -858,7 +883,15 @@ impl OutOfOrder {
 
     /// Puts a store into its queue.
     #[inline]
-    fn store(&mut self, micro: &Micro, step: &Step, accesses: &[Access], issued: u64, done: u64, committed: u64) {
+    fn store(
+        &mut self,
+        micro: &Micro,
+        step: &Step,
+        accesses: &[Access],
+        issued: u64,
+        done: u64,
+        committed: u64,
+    ) {
         self.store_sets.store(step.address, issued, done);
         let access = if micro.is(traits::NO_ACCESS) {
             None
@@ -886,7 +919,11 @@ impl OutOfOrder {
     fn next_sent(&self) -> u64 {
         let store = &self.stores[self.sent_count & (self.stores.len() - 1)];
         let sent = (store.committed + 2).max(self.sent);
-        if self.total_store_order { sent.max(self.drained) } else { sent }
+        if self.total_store_order {
+            sent.max(self.drained)
+        } else {
+            sent
+        }
     }
 
     /// Sends the oldest store that has not been sent.
@@ -920,10 +957,24 @@ impl OutOfOrder {
     }
 
     #[inline(always)]
-    fn branch(&mut self, micro: &Micro, step: &Step, front: Front, done: u64, taken: bool, target: u64) {
-        let Front { decoded, renamed, .. } = front;
+    fn branch(
+        &mut self,
+        micro: &Micro,
+        step: &Step,
+        front: Front,
+        done: u64,
+        taken: bool,
+        target: u64,
+    ) {
+        let Front {
+            decoded, renamed, ..
+        } = front;
         let inside = micro.is(traits::MICRO_BRANCH);
-        let kind = if inside { BranchKind::Conditional } else { step.branch };
+        let kind = if inside {
+            BranchKind::Conditional
+        } else {
+            step.branch
+        };
         self.branches += 1;
         let prediction = self
             .predictor
@@ -934,8 +985,12 @@ impl OutOfOrder {
             return;
         }
         self.mispredictions += 1;
-        let direct = matches!(kind, BranchKind::Conditional | BranchKind::Jump | BranchKind::Call);
-        let seen_at_decode = direct && taken && (kind != BranchKind::Conditional || prediction.taken);
+        let direct = matches!(
+            kind,
+            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call
+        );
+        let seen_at_decode =
+            direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
             self.fetch_ahead(step.end, decoded + 1);
             self.restart(decoded + 2, inside);
@@ -943,7 +998,14 @@ impl OutOfOrder {
         }
         let cleared = done + self.p.execute_to_commit_cycles;
         if !inside {
-            self.fetch_ahead(if prediction.taken { prediction.target } else { step.end }, cleared + 1);
+            self.fetch_ahead(
+                if prediction.taken {
+                    prediction.target
+                } else {
+                    step.end
+                },
+                cleared + 1,
+            );
         }
         self.restart(cleared + 2, inside);
         // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
@@ -974,7 +1036,13 @@ impl OutOfOrder {
                 for pass in 1..=passes {
                     self.all(&micros[body..tail - 1], step, accesses);
                     self.micro_ops += 1;
-                    self.micro(&micros[tail - 1], step, accesses, pass < passes, inside(step, body));
+                    self.micro(
+                        &micros[tail - 1],
+                        step,
+                        accesses,
+                        pass < passes,
+                        inside(step, body),
+                    );
                 }
                 self.all(&micros[tail..], step, accesses);
             }
@@ -989,7 +1057,14 @@ impl OutOfOrder {
         }
     }
 
-    fn repeat(&mut self, block: &Block, step: &Step, accesses: &[Access], repeats: u64, ends: bool) {
+    fn repeat(
+        &mut self,
+        block: &Block,
+        step: &Step,
+        accesses: &[Access],
+        repeats: u64,
+        ends: bool,
+    ) {
         let Repeats::Iterations { body, tail, skip } = step.repeats else {
             return;
         };
@@ -1001,7 +1076,13 @@ impl OutOfOrder {
             let nothing = repeats == 0 && ends;
             self.all(&micros[..skip - 1], step, accesses);
             self.micro_ops += 1;
-            self.micro(&micros[skip - 1], step, accesses, nothing, inside(step, tail));
+            self.micro(
+                &micros[skip - 1],
+                step,
+                accesses,
+                nothing,
+                inside(step, tail),
+            );
             if !nothing {
                 self.all(&micros[skip..body], step, accesses);
             }

@@ -40,14 +40,20 @@ fn independent_work_is_bound_by_units_and_widths() {
     // add r8..r15,rcx, twice, and the three micro-ops of the jump: 19 on six units, 3.17 cycles; 8 wide fetch: 3.
     let code: Vec<u8> = (0..16).flat_map(|i| [0x49, 0x01, 0xc8 + i % 8]).collect();
     assert_eq!(round(&mut core("gem5-o3", &[]), &code, &[]), 3);
-    let one = [("core.units", "1x IntAlu:1 IntMult:3 IntDiv:1 FloatAdd:2 FloatCmp:2 FloatCvt:2 FloatMult:4 FloatDiv:12 FloatSqrt:24 FloatMisc:3 SimdAdd:1 SimdAlu:1 SimdCmp:1 SimdCvt:1 SimdMisc:1 SimdMult:1 SimdShift:1 SimdFloatAdd:1 SimdFloatAlu:1 SimdFloatCmp:1 SimdFloatCvt:1 SimdFloatDiv:1 SimdFloatMult:1 SimdFloatSqrt:1 MemRead:1 MemWrite:1 FloatMemRead:1 FloatMemWrite:1")];
+    let one = [(
+        "core.units",
+        "1x IntAlu:1 IntMult:3 IntDiv:1 FloatAdd:2 FloatCmp:2 FloatCvt:2 FloatMult:4 FloatDiv:12 FloatSqrt:24 FloatMisc:3 SimdAdd:1 SimdAlu:1 SimdCmp:1 SimdCvt:1 SimdMisc:1 SimdMult:1 SimdShift:1 SimdFloatAdd:1 SimdFloatAlu:1 SimdFloatCmp:1 SimdFloatCvt:1 SimdFloatDiv:1 SimdFloatMult:1 SimdFloatSqrt:1 MemRead:1 MemWrite:1 FloatMemRead:1 FloatMemWrite:1",
+    )];
     assert_eq!(round(&mut core("gem5-o3", &one), &code, &[]), 19);
 }
 
 #[test]
 fn skylake_takes_sixteen_bytes_every_fourth_cycle_and_four_micro_ops_a_cycle() {
     // 16 NOPs fill the first 16 bytes: 4 cycles after the 4 of the cache; the jump's three come 4 cycles after the last.
-    assert_eq!(round(&mut core("skylake", &[]), &[0x90; 16], &[]), 4 + 3 + 4);
+    assert_eq!(
+        round(&mut core("skylake", &[]), &[0x90; 16], &[]),
+        4 + 3 + 4
+    );
 }
 
 #[test]
@@ -55,7 +61,11 @@ fn a_store_and_a_load_of_it_take_three_cycles() {
     // mov [rbp],rax; mov rax,[rbp]: the store executes a cycle after it issues, then the load issues, executes a cycle
     // later, and has its value another cycle later.
     let code = [0x48, 0x89, 0x45, 0x00, 0x48, 0x8b, 0x45, 0x00];
-    let access = |store| Access { addr: 0x8000, size: 8, store };
+    let access = |store| Access {
+        addr: 0x8000,
+        size: 8,
+        store,
+    };
     let pair = [access(true), access(false)];
     assert_eq!(round(&mut core("gem5-o3", &[]), &code, &pair), 3);
 }
@@ -63,9 +73,19 @@ fn a_store_and_a_load_of_it_take_three_cycles() {
 #[test]
 fn a_load_of_a_hit_takes_three_cycles_from_issue_to_issue() {
     // mov rax,[rax]: executes a cycle after issue, and the cache answers two cycles later.
-    let access = [Access { addr: 0x8000, size: 8, store: false }];
-    assert_eq!(round(&mut core("gem5-o3", &[]), &[0x48, 0x8b, 0x00], &access), 3);
-    assert_eq!(round(&mut core("skylake", &[]), &[0x48, 0x8b, 0x00], &access), 5);
+    let access = [Access {
+        addr: 0x8000,
+        size: 8,
+        store: false,
+    }];
+    assert_eq!(
+        round(&mut core("gem5-o3", &[]), &[0x48, 0x8b, 0x00], &access),
+        3
+    );
+    assert_eq!(
+        round(&mut core("skylake", &[]), &[0x48, 0x8b, 0x00], &access),
+        5
+    );
 }
 
 #[test]
@@ -74,17 +94,31 @@ fn stores_drain_one_after_the_other_under_total_store_order_only() {
     // ten cycles (rename to dispatch 2, issue 1, execution to commit 2, commit to cache 2, cache 2, back to rename 1), so
     // a round takes 8 x 10 / 32 = 2.5, in whole cycles 3.
     let code = [0x48, 0x89, 0x45, 0x00].repeat(8);
-    let accesses = [Access { addr: 0x8000, size: 8, store: true }; 8];
+    let accesses = [Access {
+        addr: 0x8000,
+        size: 8,
+        store: true,
+    }; 8];
     assert_eq!(round(&mut core("gem5-o3", &[]), &code, &accesses), 16);
     assert_eq!(round(&mut core("gem5-o3-notso", &[]), &code, &accesses), 3);
 }
 
 #[test]
 fn cutting_a_run_changes_nothing() {
-    let code = [0x48, 0x01, 0xc8, 0x48, 0x8b, 0x07, 0x48, 0x89, 0x07, 0x75, 0xf5];
+    let code = [
+        0x48, 0x01, 0xc8, 0x48, 0x8b, 0x07, 0x48, 0x89, 0x07, 0x75, 0xf5,
+    ];
     let accesses = [
-        Access { addr: 0x8000, size: 8, store: false },
-        Access { addr: 0x8000, size: 8, store: true },
+        Access {
+            addr: 0x8000,
+            size: 8,
+            store: false,
+        },
+        Access {
+            addr: 0x8000,
+            size: 8,
+            store: true,
+        },
     ];
     let mut whole = core("gem5-o3", &[]);
     let mut cut = whole.clone();
@@ -103,7 +137,11 @@ fn cutting_a_repeat_changes_nothing() {
     let mut whole = core("gem5-o3", &[]);
     let block = whole.prepare(&decode(0x1000, &[0xf3, 0xa4]));
     let accesses: Vec<Access> = (0..20)
-        .map(|i| Access { addr: 0x8000 + i / 2, size: 1, store: i % 2 == 1 })
+        .map(|i| Access {
+            addr: 0x8000 + i / 2,
+            size: 1,
+            store: i % 2 == 1,
+        })
         .collect();
     let mut cut = whole.clone();
     whole.retire(&block, retired(0, 1, &accesses, 10, 0x1002));

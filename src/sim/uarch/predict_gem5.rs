@@ -55,7 +55,8 @@ impl Predictor {
             returns: vec![0; sizes.return_stack_entries as usize].into(),
             top: 0,
             depth: 0,
-            indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize].into(),
+            indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize]
+                .into(),
             path: [0; 16],
             history: 0,
             draws: 0,
@@ -64,7 +65,14 @@ impl Predictor {
 
     /// Predicts a branch and learns what it did. `target` is where it goes if taken, `behind` the address behind it.
     #[inline]
-    pub fn branch(&mut self, kind: BranchKind, address: u64, taken: bool, target: u64, behind: u64) -> Prediction {
+    pub fn branch(
+        &mut self,
+        kind: BranchKind,
+        address: u64,
+        taken: bool,
+        target: u64,
+        behind: u64,
+    ) -> Prediction {
         let conditional = kind == BranchKind::Conditional;
         let wanted = !conditional || self.direction(address);
         let entries = self.targets.len() as u64;
@@ -105,7 +113,8 @@ impl Predictor {
             }
         }
         self.learn(conditional, address, taken, prediction.taken);
-        self.history = (self.history << 1 | u64::from(taken)) & ((1 << self.sizes.indirect_history_bits) - 1);
+        self.history =
+            (self.history << 1 | u64::from(taken)) & ((1 << self.sizes.indirect_history_bits) - 1);
         if indirect {
             self.path.rotate_right(1);
             self.path[0] = target;
@@ -146,7 +155,10 @@ impl Predictor {
         let bits = self.sizes.indirect_sets.trailing_zeros();
         let step = bits / self.sizes.indirect_path as u32;
         let mut hash = address >> SHIFT ^ self.history;
-        for (i, target) in self.path[..self.sizes.indirect_path.min(16) as usize].iter().enumerate() {
+        for (i, target) in self.path[..self.sizes.indirect_path.min(16) as usize]
+            .iter()
+            .enumerate()
+        {
             hash ^= target >> (SHIFT + i as u32 * step);
         }
         (hash & (self.sizes.indirect_sets - 1)) as usize * self.sizes.indirect_ways as usize
@@ -174,7 +186,11 @@ impl Predictor {
 /// Adds to or takes from a two-bit counter.
 #[inline(always)]
 fn count(counter: &mut u8, up: bool) {
-    *counter = if up { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+    *counter = if up {
+        (*counter + 1).min(3)
+    } else {
+        counter.saturating_sub(1)
+    };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -334,7 +350,8 @@ impl Ltage {
         let path = self.path & ((1u64 << length.min(PATH_BITS)) - 1) as u32;
         let low = path & mask;
         let high = path >> log;
-        let turn = |x: u32| ((x << table) & mask) + if log > table { x >> (log - table) } else { 0 };
+        let turn =
+            |x: u32| ((x << table) & mask) + if log > table { x >> (log - table) } else { 0 };
         turn(low ^ turn(high))
     }
 
@@ -349,7 +366,8 @@ impl Ltage {
             let skew = (log as i32 - t as i32).unsigned_abs() + 1;
             let index = pc ^ pc >> skew ^ folded ^ self.path_hash(length, t as u32);
             l.indices[t] = (index & ((1 << log) - 1)) as u16;
-            let tag = pc ^ self.folded(length, TAG_BITS[t]) ^ self.folded(length, TAG_BITS[t] - 1) << 1;
+            let tag =
+                pc ^ self.folded(length, TAG_BITS[t]) ^ self.folded(length, TAG_BITS[t] - 1) << 1;
             l.tags[t] = (tag & ((1 << TAG_BITS[t]) - 1)) as u16;
         }
         l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
@@ -411,7 +429,11 @@ impl Ltage {
         let l = self.latest;
         if l.loop_valid && l.predicted != l.loop_taken {
             let up = l.loop_taken == taken;
-            self.loop_use = if up { self.loop_use.saturating_add(1).min(63) } else { (self.loop_use - 1).max(-64) };
+            self.loop_use = if up {
+                self.loop_use.saturating_add(1).min(63)
+            } else {
+                (self.loop_use - 1).max(-64)
+            };
         }
         let pc = (address >> SHIFT) as usize;
         let set = (pc & 63) << 2;
@@ -419,7 +441,10 @@ impl Ltage {
             let entry = &mut self.loops[set + l.loop_way as usize];
             if l.loop_valid {
                 if taken != l.loop_taken {
-                    *entry = LoopEntry { tag: entry.tag, ..LoopEntry::default() };
+                    *entry = LoopEntry {
+                        tag: entry.tag,
+                        ..LoopEntry::default()
+                    };
                     return;
                 }
                 if l.loop_taken != l.tagged_taken {
@@ -481,7 +506,11 @@ impl Ltage {
             }
             if l.longest_taken != l.alternative_taken {
                 let up = l.alternative_taken == taken;
-                self.use_alternative = if up { (self.use_alternative + 1).min(7) } else { (self.use_alternative - 1).max(-8) };
+                self.use_alternative = if up {
+                    (self.use_alternative + 1).min(7)
+                } else {
+                    (self.use_alternative - 1).max(-8)
+                };
             }
         }
         if allocate {
@@ -510,7 +539,11 @@ impl Ltage {
         }
         if l.tagged_taken != l.alternative_taken {
             let entry = &mut self.tables[hit][l.indices[hit] as usize];
-            entry.useful = if l.tagged_taken == taken { (entry.useful + 1).min(3) } else { entry.useful.saturating_sub(1) };
+            entry.useful = if l.tagged_taken == taken {
+                (entry.useful + 1).min(3)
+            } else {
+                entry.useful.saturating_sub(1)
+            };
         }
     }
 
@@ -548,7 +581,11 @@ impl Ltage {
 }
 
 fn step(counter: i8, up: bool) -> i8 {
-    if up { (counter + 1).min(3) } else { (counter - 1).max(-4) }
+    if up {
+        (counter + 1).min(3)
+    } else {
+        (counter - 1).max(-4)
+    }
 }
 
 /// History lengths of the tagged tables: a geometric series from `min` to `max`, rounded.
@@ -592,7 +629,10 @@ mod tests {
                 results.push(prediction.taken != taken);
             }
         }
-        results[results.len() - count..].iter().filter(|&&w| w).count()
+        results[results.len() - count..]
+            .iter()
+            .filter(|&&w| w)
+            .count()
     }
 
     #[test]
@@ -624,7 +664,13 @@ mod tests {
         let first = p.branch(BranchKind::Jump, 0x4000, true, 0x5000, 0x4002);
         assert!(!first.taken, "the target buffer is empty");
         let second = p.branch(BranchKind::Jump, 0x4000, true, 0x5000, 0x4002);
-        assert_eq!(second, Prediction { taken: true, target: 0x5000 });
+        assert_eq!(
+            second,
+            Prediction {
+                taken: true,
+                target: 0x5000
+            }
+        );
     }
 
     #[test]

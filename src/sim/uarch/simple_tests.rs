@@ -237,9 +237,21 @@ fn divides_hold_the_core() {
     ] {
         let (mut core, block) = warm(bytes);
         // A divide of integers records its work, which takes no time here.
-        let work = [Access { addr: 3, size: 0, store: false }];
-        let accesses = if bytes[0] == 0xf7 || bytes[1] == 0xf7 { &work[..] } else { &[] };
-        assert_eq!(run(&mut core, &block, accesses, CODE), cycles, "{bytes:02x?}");
+        let work = [Access {
+            addr: 3,
+            size: 0,
+            store: false,
+        }];
+        let accesses = if bytes[0] == 0xf7 || bytes[1] == 0xf7 {
+            &work[..]
+        } else {
+            &[]
+        };
+        assert_eq!(
+            run(&mut core, &block, accesses, CODE),
+            cycles,
+            "{bytes:02x?}"
+        );
     }
 }
 
