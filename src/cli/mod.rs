@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything said to a person to standard error.
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
+mod calibrate;
 mod doctor;
 mod error;
 mod evaluate;
@@ -58,6 +59,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
     };

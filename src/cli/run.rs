@@ -267,6 +267,7 @@ fn verdict(exit: &Exit) -> &'static str {
         Exit::MemoryLimit => "memory_limit",
         Exit::OutputLimit => "output_limit",
         Exit::InstructionLimit => "instruction_limit",
+        Exit::Deadlock { .. } => "deadlock",
         Exit::TimeLimit => "time_limit",
         Exit::UnsupportedInstruction { .. } | Exit::UnsupportedSyscall { .. } => "unsupported",
         Exit::ForgedMarker => "forged_marker",
@@ -301,6 +302,7 @@ pub(super) fn describe(exit: &Exit) -> String {
         Exit::MemoryLimit => "memory limit reached".to_owned(),
         Exit::OutputLimit => "output limit reached".to_owned(),
         Exit::InstructionLimit => "instruction limit reached".to_owned(),
+        Exit::Deadlock { call } => format!("deadlock: all threads wait, the first in `{call}`"),
         Exit::TimeLimit => "time limit reached".to_owned(),
         Exit::UnsupportedInstruction {
             mnemonic,

@@ -108,6 +108,11 @@ pub enum Exit {
     OutputLimit,
     /// The instruction limit was reached.
     InstructionLimit,
+    /// All threads wait, and nothing will wake one.
+    Deadlock {
+        /// The system call in which the oldest thread waits.
+        call: String,
+    },
     /// The CPU time limit was reached (`native`; the simulator limits instructions instead).
     TimeLimit,
     /// An instruction that this simulator does not implement.

@@ -37,6 +37,16 @@ pub struct Simulation<T: Timing> {
     tally: Tally,
     /// The guest stands behind a system call that has not been answered.
     unanswered: bool,
+    tick: Option<Tick>,
+}
+
+/// When to look at the guest's timers. State, as where they are looked at is where their signals act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tick {
+    /// The point in processor time that is meant, nanoseconds.
+    due_ns: u64,
+    /// The instruction at which to look.
+    at: u64,
 }
 
 /// A stopped guest, from which any number of runs can go on. Plain data: sharing it between threads is safe.
@@ -50,6 +60,7 @@ pub struct Snapshot<T: Timing> {
     limits: Limits,
     tally: Tally,
     unanswered: bool,
+    tick: Option<Tick>,
 }
 
 impl<T: Timing> Simulation<T> {
@@ -77,6 +88,7 @@ impl<T: Timing> Simulation<T> {
             limits,
             tally: Tally::default(),
             unanswered: false,
+            tick: None,
         })
     }
 
@@ -94,6 +106,7 @@ impl<T: Timing> Simulation<T> {
             limits: snapshot.limits,
             tally: snapshot.tally.clone(),
             unanswered: snapshot.unanswered,
+            tick: snapshot.tick,
         }
     }
 
@@ -108,6 +121,7 @@ impl<T: Timing> Simulation<T> {
             limits: self.limits,
             tally: self.tally.clone(),
             unanswered: self.unanswered,
+            tick: self.tick,
         }
     }
 
@@ -137,6 +151,16 @@ impl<T: Timing> Simulation<T> {
         exit
     }
 
+    /// Runs until this many instructions have retired since the start, or the guest stops: then why. From where this
+    /// stops the guest goes on as if it had not.
+    pub fn run_to(&mut self, instructions: u64, expired: &dyn Fn() -> bool) -> Option<Exit> {
+        let limit = self.limits.instructions;
+        self.limits.instructions = limit.min(instructions);
+        let exit = self.run(expired);
+        self.limits.instructions = limit;
+        (exit != Exit::InstructionLimit || instructions >= limit).then_some(exit)
+    }
+
     fn run_to_exit(&mut self, expired: &dyn Fn() -> bool) -> Exit {
         loop {
             if std::mem::take(&mut self.unanswered)
@@ -144,20 +168,32 @@ impl<T: Timing> Simulation<T> {
             {
                 return exit;
             }
+            let wanted = self.next_tick();
+            if wanted <= self.engine.retired {
+                if let Some(exit) = self.tick() {
+                    return exit;
+                }
+                continue;
+            }
             let next_look = (self.engine.retired / GUARD_INTERVAL + 1) * GUARD_INTERVAL;
-            let deadline = next_look.min(self.limits.instructions);
+            let deadline = next_look.min(self.limits.instructions).min(wanted);
             match self.engine.run(&mut self.cx, &mut self.timing, deadline) {
                 Stop::Syscall => self.unanswered = true,
                 Stop::Attention => self.sample_memory(),
                 Stop::Deadline if self.engine.retired >= self.limits.instructions => {
                     return Exit::InstructionLimit;
                 }
+                Stop::Deadline if self.engine.retired < next_look => {}
                 Stop::Deadline => {
                     if expired() {
                         return Exit::WallClock;
                     }
                 }
-                Stop::Fault(fault) => return self.fault(fault),
+                Stop::Fault(fault) => {
+                    if let Some(exit) = self.fault(fault) {
+                        return exit;
+                    }
+                }
             }
         }
     }
@@ -204,10 +240,56 @@ impl<T: Timing> Simulation<T> {
         None
     }
 
-    fn fault(&mut self, fault: Fault) -> Exit {
-        let rip = self.cx.cpu.rip;
-        self.kernel
-            .fault(&self.cx.cpu, &mut self.cx.mem, fault, rip)
+    fn fault(&mut self, fault: Fault) -> Option<Exit> {
+        let now = self.now();
+        let exit = self
+            .kernel
+            .fault(&mut self.cx.cpu, &mut self.cx.mem, fault, now);
+        if exit.is_none() {
+            self.timing.drain();
+        }
+        exit
+    }
+
+    /// Timers expire and threads take turns: the kernel is entered, as by an interrupt.
+    fn tick(&mut self) -> Option<Exit> {
+        self.timing.drain();
+        let now = self.now();
+        self.tick = None;
+        self.kernel.tick(&mut self.cx.cpu, &mut self.cx.mem, now)
+    }
+
+    /// The instruction before which the kernel wants to be entered.
+    fn next_tick(&mut self) -> u64 {
+        let turn = self.kernel.quantum_end().unwrap_or(u64::MAX);
+        let Some(due_ns) = self.kernel.timer_due_ns() else {
+            self.tick = None;
+            return turn;
+        };
+        let at = match self.tick {
+            Some(tick) if tick.due_ns == due_ns => tick.at,
+            _ => {
+                let at = self.instruction_at(due_ns);
+                self.tick = Some(Tick { due_ns, at });
+                at
+            }
+        };
+        turn.min(at)
+    }
+
+    /// The instruction at which a point in time is reached, or one on the way there: on machines with cycles, how many
+    /// instructions they are is not known before.
+    fn instruction_at(&self, due_ns: u64) -> u64 {
+        let cycle = u128::from(due_ns) * u128::from(self.timing.frequency_hz());
+        let cycle = u64::try_from(cycle.div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
+        match self.timing.cycles() {
+            None => cycle,
+            Some(now) => {
+                let left = cycle.saturating_sub(now);
+                let step = if left == 0 { 0 } else { (left / 8).max(64) };
+                self.engine.retired.saturating_add(step)
+            }
+        }
     }
 
     fn time(&self) -> u64 {
@@ -220,6 +302,7 @@ impl<T: Timing> Simulation<T> {
         Now {
             cycles_or_instructions: time,
             nanoseconds: nanoseconds as u64,
+            instructions: self.engine.retired,
         }
     }
 

@@ -112,6 +112,10 @@ fn judge_exit(measurement: &Measurement, case: Option<String>) -> Option<Verdict
         Exit::MemoryLimit => Verdict::MemoryLimit { case },
         Exit::OutputLimit => Verdict::OutputLimit { case },
         Exit::InstructionLimit => Verdict::InstructionLimit { case },
+        Exit::Deadlock { call } => Verdict::Deadlock {
+            case,
+            call: call.clone(),
+        },
         Exit::TimeLimit => Verdict::TimeLimit { case },
         Exit::UnsupportedInstruction {
             mnemonic,

@@ -91,6 +91,14 @@ pub enum Verdict {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         case: Option<String>,
     },
+    /// All threads wait, and nothing will wake one (simulated backends).
+    Deadlock {
+        /// Name of the case.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        case: Option<String>,
+        /// The system call in which the oldest thread waits.
+        call: String,
+    },
     /// The limit of CPU time was reached (native backend, which has no other way to end a loop).
     TimeLimit {
         /// Name of the case.
@@ -153,6 +161,7 @@ impl Verdict {
             Self::MemoryLimit { .. } => "memory_limit",
             Self::OutputLimit { .. } => "output_limit",
             Self::InstructionLimit { .. } => "instruction_limit",
+            Self::Deadlock { .. } => "deadlock",
             Self::TimeLimit { .. } => "time_limit",
             Self::CompileError { .. } => "compile_error",
             Self::CompileLimit { .. } => "compile_limit",
@@ -217,6 +226,10 @@ impl fmt::Display for Verdict {
             | Self::OutputLimit { case }
             | Self::InstructionLimit { case }
             | Self::TimeLimit { case } => in_case(f, case.as_deref()),
+            Self::Deadlock { case, call } => {
+                write!(f, " in `{call}`")?;
+                in_case(f, case.as_deref())
+            }
             Self::CompileError { text } | Self::CompileLimit { text } => {
                 write!(f, ": {}", first_line(text))
             }
@@ -290,6 +303,10 @@ mod tests {
             Verdict::OutputLimit { case: None },
             Verdict::InstructionLimit { case: None },
             Verdict::TimeLimit { case: None },
+            Verdict::Deadlock {
+                case: None,
+                call: "futex".into(),
+            },
             Verdict::CompileError { text: "no".into() },
             Verdict::CompileLimit {
                 text: "time".into(),

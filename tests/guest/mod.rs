@@ -1,3 +1,6 @@
 //! Whole programs in the guest: against the host and against hand-made expectations.
 mod regressions;
+mod signals;
+mod snapshots;
+mod threads;
 mod witnesses;

@@ -100,14 +100,19 @@ fn every_ending_has_its_class() {
             "",
         ),
         ("allocate", json!({"kind": "memory_limit"}), 1, ""),
-        // Until threads and handlers run, what needs them ends as what it is: not done.
+        // Until other processes run, what needs them ends as what it is: not done.
         ("fork", unsupported("clone"), 1, ""),
-        ("deadlock", unsupported("futex"), 1, ""),
         (
-            "abort-handled",
-            unsupported("signal handler for SIGABRT"),
+            "deadlock",
+            json!({"kind": "deadlock", "call": "futex"}),
             1,
             "",
+        ),
+        (
+            "abort-handled",
+            json!({"kind": "signaled", "signal": 6}),
+            1,
+            "handled\n",
         ),
     ];
     for (argument, ending, code, stdout) in golden {

@@ -26,7 +26,7 @@ macro_rules! errnos {
     };
 }
 errnos! {
-    EPERM = 1, ENOENT = 2, ESRCH = 3, EIO = 5, ENXIO = 6, EBADF = 9, ECHILD = 10, EAGAIN = 11,
+    EPERM = 1, ENOENT = 2, ESRCH = 3, EINTR = 4, EIO = 5, ENXIO = 6, EBADF = 9, ECHILD = 10, EAGAIN = 11,
     ENOMEM = 12, EACCES = 13, EFAULT = 14, EBUSY = 16, EEXIST = 17, EXDEV = 18, ENODEV = 19, ENOTDIR = 20,
     EISDIR = 21, EINVAL = 22, EMFILE = 24, ENOTTY = 25, EFBIG = 27, ENOSPC = 28, ESPIPE = 29,
     EPIPE = 32, ERANGE = 34, ENAMETOOLONG = 36, ENOSYS = 38, ENOTEMPTY = 39, ELOOP = 40,
@@ -98,12 +98,16 @@ pub(super) const SIGFPE: u8 = 8;
 pub(super) const SIGKILL: u8 = 9;
 pub(super) const SIGSEGV: u8 = 11;
 pub(super) const SIGPIPE: u8 = 13;
+pub(super) const SIGALRM: u8 = 14;
 pub(super) const SIGCHLD: u8 = 17;
 pub(super) const SIGCONT: u8 = 18;
 pub(super) const SIGSTOP: u8 = 19;
 pub(super) const SIGTTOU: u8 = 22;
 pub(super) const SIGURG: u8 = 23;
+pub(super) const SIGVTALRM: u8 = 26;
+pub(super) const SIGPROF: u8 = 27;
 pub(super) const SIGWINCH: u8 = 28;
+pub(super) const SIGSYS: u8 = 31;
 pub(super) const SIGNALS: u8 = 64;
 
 // auxiliary vector

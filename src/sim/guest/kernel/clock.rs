@@ -70,11 +70,19 @@ impl Kernel {
             0 | 5 | 8 | 11 => self.realtime_ns(),
             // MONOTONIC, MONOTONIC_RAW, MONOTONIC_COARSE, BOOTTIME, BOOTTIME_ALARM
             1 | 4 | 6 | 7 | 9 => self.monotonic_ns(),
-            // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
-            2 | 3 => self.processor_ns(),
+            2 => self.processor_ns(),
+            3 => self.thread_ns(self.threads.me.tid).ok_or(EINVAL)?,
             // Clocks of a process or thread by number: the number inverted above three bits of kind.
             negative if negative < 0 && negative & 3 < 3 => {
                 let pid = !(negative >> 3);
+                if negative & 4 != 0 {
+                    let tid = if pid == 0 {
+                        self.threads.me.tid
+                    } else {
+                        pid as u32
+                    };
+                    return self.thread_ns(tid).ok_or(EINVAL);
+                }
                 if pid == 0 || pid == GUEST_PID as i32 {
                     self.processor_ns()
                 } else {

@@ -1,6 +1,7 @@
 //! Who and where the process is: ids, limits, the system's name, scheduling, resource use, randomness.
 use super::abi::*;
 use super::descriptor::{DESCRIPTOR_HARD_LIMIT, DESCRIPTOR_LIMIT};
+use super::thread::MAX_THREADS;
 use super::user::{Record, check_range, give, scatter, take, take_path, take_u32};
 use super::{Answer, Kernel, unsupported};
 use crate::sim::isa::state::{Cpu, FS, GS};
@@ -77,7 +78,7 @@ impl Kernel {
         match pid {
             0 => Ok(()),
             _ if pid < 0 => Err(EINVAL),
-            _ if pid == GUEST_PID as i32 => Ok(()),
+            _ if self.threads.get(pid as u32).is_some() => Ok(()),
             _ => Err(ESRCH),
         }
     }
@@ -162,7 +163,7 @@ impl Kernel {
             }
             RLIMIT_CORE | RLIMIT_NICE | RLIMIT_RTPRIO => (0, 0),
             RLIMIT_RSS => (INFINITY, INFINITY),
-            RLIMIT_NPROC => (1, 1),
+            RLIMIT_NPROC => (MAX_THREADS, MAX_THREADS),
             RLIMIT_NOFILE => (DESCRIPTOR_LIMIT, DESCRIPTOR_HARD_LIMIT),
             RLIMIT_MEMLOCK => (8 << 20, 8 << 20),
             RLIMIT_SIGPENDING => (1024, 1024),
@@ -401,11 +402,16 @@ impl Kernel {
                     }
                     name.push(byte);
                 }
-                identity.name = name;
+                if self.threads.me.tid == GUEST_PID {
+                    identity.name = name;
+                } else {
+                    self.threads.me.name = Some(name);
+                }
                 Ok(0)
             }
             16 => {
-                let mut name = identity.name.clone();
+                let own = self.threads.me.name.as_ref();
+                let mut name = own.unwrap_or(&identity.name).clone();
                 name.resize(16, 0);
                 give(mem, b, &name).map(|()| 0)
             }

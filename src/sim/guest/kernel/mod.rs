@@ -6,15 +6,18 @@
 //! | `path` | open, directories, links, names, permissions, working directory |
 //! | `status` | stat and relatives, statfs, access, times |
 //! | `handle` | close, dup, fcntl, ioctl, pipe, eventfd |
-//! | `wait` | poll, select, epoll, futex, sleeping |
+//! | `wait` | poll, select, epoll, sleeping |
+//! | `futex` | futex |
 //! | `memory` | brk, mmap and relatives |
 //! | `clock` | clocks |
 //! | `identity` | who and where the process is: ids, limits, uname, scheduling, resource use |
 //! | `socket` | pairs within the process; none that leave it |
-//! | `signal` | dispositions, kill, and faults |
+//! | `signal` | dispositions, masks, kill, and faults |
+//! | `timer` | alarm and the interval timers |
+//! | `thread` | clone, exit, robust lists; who runs |
 //!
 //! `filesystem` keeps the files, `synthetic` makes those of `/dev` and `/proc`, `descriptor` keeps what is open, `user`
-//! moves bytes to and from the guest, `names` has the names of all calls.
+//! moves bytes to and from the guest, `frame` builds what a signal handler finds, `names` has the names of all calls.
 //!
 //! Calls that Linux has and that are not answered here get ENOSYS and are listed once in `unanswered`. Some get ENOSYS
 //! or EPERM by decision, because programs then take another way that works; the table below marks them. What cannot be
@@ -23,6 +26,8 @@ mod clock;
 mod descriptor;
 mod entropy;
 mod filesystem;
+mod frame;
+mod futex;
 mod handle;
 #[cfg(test)]
 mod host_comparison;
@@ -36,6 +41,8 @@ mod status;
 mod synthetic;
 #[cfg(test)]
 mod testing;
+mod thread;
+mod timer;
 mod transfer;
 mod user;
 mod wait;
@@ -43,7 +50,7 @@ mod wait;
 pub(super) use super::abi;
 use super::profile::Profile;
 use super::world::World;
-use crate::sim::isa::state::{Cpu, RAX, RCX, RDI, RDX, RSI};
+use crate::sim::isa::state::{Cpu, RAX, RDI, RDX, RSI};
 use crate::sim::memory::{Fault, Memory};
 use crate::sim::outcome::{Device, Exit, Limits, Program};
 use abi::*;
@@ -52,6 +59,7 @@ pub(super) use entropy::Entropy;
 use filesystem::FileSystem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use thread::{Resume, finish};
 
 /// Registers of arguments that have no name of their own elsewhere.
 const R8: u8 = 8;
@@ -70,6 +78,8 @@ pub struct Now {
     pub cycles_or_instructions: u64,
     /// Nanoseconds that the processor has run.
     pub nanoseconds: u64,
+    /// Retired instructions.
+    pub instructions: u64,
 }
 
 /// A region marker of the driver.
@@ -97,11 +107,19 @@ pub enum Control {
 
 /// How a system call ends that has no plain result.
 #[derive(Debug)]
-pub(super) enum Stop {
+enum Stop {
     Errno(Errno),
     Exit(Exit),
     Mark(MarkKind, u64),
     Pause,
+    /// The running thread waits.
+    Wait(thread::Wait),
+    /// It lets others run first.
+    Yield,
+    /// It has ended.
+    Leave,
+    /// The call has set all registers itself.
+    Return,
 }
 
 impl From<Errno> for Stop {
@@ -120,11 +138,39 @@ impl From<Fault> for Stop {
 }
 
 /// What a system call answers.
-pub(super) type Answer = Result<u64, Stop>;
+type Answer = Result<u64, Stop>;
 
 /// Ends the run: `name` cannot be answered truthfully.
-pub(super) fn unsupported(name: impl Into<String>) -> Stop {
+fn unsupported(name: impl Into<String>) -> Stop {
     Stop::Exit(Exit::UnsupportedSyscall { name: name.into() })
+}
+
+/// Whether a call may make a descriptor ready for somebody: reads and writes in all their forms, and whatever opens,
+/// closes and sets flags.
+fn changes_descriptors(number: u64) -> bool {
+    matches!(
+        number,
+        0 | 1 | 3 | 17
+            ..=20
+                | 22
+                | 32
+                | 33
+                | 40
+                | 44
+                | 45
+                | 53
+                | 72
+                | 233
+                | 284
+                | 290
+                | 292
+                | 293
+                | 295
+                | 296
+                | 327
+                | 328
+                | 436
+    )
 }
 
 /// Where things lie in the address space of this process.
@@ -184,6 +230,12 @@ pub struct Kernel {
     /// Nanoseconds slept: the processor did nothing in them.
     slept_ns: u64,
     signals: signal::Signals,
+    timers: timer::Timers,
+    threads: thread::Threads,
+    /// The wait after which the present call is made again, and whether its time is over.
+    repeated: Option<(thread::Wait, bool)>,
+    /// Counts the calls that may have made some descriptor ready.
+    descriptor_changes: u64,
     identity: identity::Identity,
 }
 
@@ -234,6 +286,10 @@ impl Kernel {
             rip: 0,
             slept_ns: 0,
             signals: signal::Signals::default(),
+            timers: timer::Timers::default(),
+            threads: thread::Threads::new(),
+            repeated: None,
+            descriptor_changes: 0,
         }
     }
 
@@ -269,39 +325,122 @@ impl Kernel {
     }
 
     /// Answers the system call in the registers. RIP is the address behind the SYSCALL instruction.
+    ///
+    /// The registers are those of another thread afterwards if this one waits or ends.
     pub fn syscall(&mut self, cpu: &mut Cpu, mem: &mut Memory, now: Now) -> Control {
         self.now = now;
         self.rip = cpu.rip;
-        let number = cpu.gpr[RAX];
-        let outcome = match self.dispatch(number, cpu, mem) {
-            Ok(value) => Ok((value, Control::Continue)),
-            Err(Stop::Errno(errno)) => Ok((errno.as_result(), Control::Continue)),
-            Err(Stop::Mark(kind, value)) => Ok((value, Control::Mark(kind))),
-            Err(Stop::Exit(exit)) => Err(Control::Exit(exit)),
-            Err(Stop::Pause) => Err(Control::Pause),
-        };
-        match outcome {
-            Ok((value, control)) => {
-                self.system_calls += 1;
-                cpu.gpr[RAX] = value;
-                cpu.gpr[RCX] = cpu.rip;
-                cpu.gpr[R11] = cpu.flags.rflags();
-                control
+        let answer = self.dispatch(cpu, mem);
+        if let Err(Stop::Pause) = answer {
+            cpu.rip = cpu.rip.wrapping_sub(SYSCALL_SIZE);
+            return Control::Pause;
+        }
+        self.system_calls += 1;
+        let ended = self
+            .conclude(cpu, mem, answer)
+            .and_then(|mark| Ok(mark.or(self.go_on(cpu, mem)?)));
+        match ended {
+            Ok(None) => Control::Continue,
+            Ok(Some(kind)) => Control::Mark(kind),
+            Err(exit) => Control::Exit(exit),
+        }
+    }
+
+    /// A point in time that [`Kernel::quantum_end`] or [`Kernel::timer_due_ns`] asked for: timers expire, and a thread
+    /// that has used up its time makes way for another.
+    pub fn tick(&mut self, cpu: &mut Cpu, mem: &mut Memory, now: Now) -> Option<Exit> {
+        self.now = now;
+        self.rip = cpu.rip;
+        self.on_tick(cpu, mem).err()
+    }
+
+    fn on_tick(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Result<(), Exit> {
+        self.expire_timers(mem)?;
+        let ended = self
+            .quantum_end()
+            .is_some_and(|end| end <= self.now.instructions);
+        if ended {
+            self.rotate(cpu, mem)?;
+        }
+        self.go_on(cpu, mem).map(|_| ())
+    }
+
+    /// Brings what a call answered to the registers, and lets others run where it waits.
+    fn conclude(
+        &mut self,
+        cpu: &mut Cpu,
+        mem: &mut Memory,
+        answer: Answer,
+    ) -> Result<Option<MarkKind>, Exit> {
+        match answer {
+            Ok(value) => finish(cpu, value),
+            Err(Stop::Errno(errno)) => finish(cpu, errno.as_result()),
+            Err(Stop::Mark(kind, value)) => {
+                finish(cpu, value);
+                return Ok(Some(kind));
             }
-            Err(Control::Pause) => {
-                cpu.rip = cpu.rip.wrapping_sub(SYSCALL_SIZE);
-                Control::Pause
+            Err(Stop::Exit(exit)) => return Err(exit),
+            Err(Stop::Return | Stop::Pause) => {}
+            Err(Stop::Wait(wait)) if self.is_signalled() => {
+                let me = self.threads.me.tid;
+                self.threads.futexes.retain(|f| f.1 != me);
+                self.threads.me.resume = Resume::Interrupted(wait);
             }
-            Err(end) => {
-                self.system_calls += 1;
-                end
+            Err(Stop::Wait(wait)) => {
+                self.put_away(cpu, Some(wait), Resume::Run);
+                self.next_thread(cpu, mem)?;
+            }
+            Err(Stop::Yield) => {
+                finish(cpu, 0);
+                if self.others_can_run() {
+                    self.put_away(cpu, None, Resume::Run);
+                    self.next_thread(cpu, mem)?;
+                }
+            }
+            Err(Stop::Leave) => self.next_thread(cpu, mem)?,
+        }
+        Ok(None)
+    }
+
+    /// The running thread goes on: its call ends or is made again, and signals are delivered. A region mark, if the call
+    /// was one.
+    fn go_on(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Result<Option<MarkKind>, Exit> {
+        let mut mark = None;
+        // It ends: a call that is made again waits for a change that is yet to come, or for a time that passes.
+        while let Resume::Answer(_) | Resume::Repeat { .. } = self.threads.me.resume {
+            match std::mem::replace(&mut self.threads.me.resume, Resume::Run) {
+                Resume::Answer(value) => finish(cpu, value),
+                Resume::Repeat { wait, expired } => {
+                    self.repeated = Some((wait, expired));
+                    let answer = self.dispatch(cpu, mem);
+                    self.repeated = None;
+                    mark = self.conclude(cpu, mem, answer)?;
+                }
+                Resume::Run | Resume::Interrupted(_) => {}
             }
         }
+        let interrupted = matches!(self.threads.me.resume, Resume::Interrupted(_));
+        if !interrupted && let Some(mask) = self.threads.me.saved_mask.take() {
+            // The call has ended without a signal: its mask goes before signals are looked at.
+            self.set_blocked(mask);
+        }
+        self.deliver(cpu, mem)?;
+        Ok(mark)
+    }
+
+    /// Makes the call that the registers tell.
+    fn dispatch(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Answer {
+        let number = cpu.gpr[RAX];
+        let answer = self.answer(number, cpu, mem);
+        if answer.is_ok() && changes_descriptors(number) {
+            self.descriptor_changes += 1;
+        }
+        answer
     }
 
     /// The table of system calls.
     #[expect(clippy::too_many_lines, reason = "a table, a line or two a call")]
-    fn dispatch(&mut self, number: u64, cpu: &mut Cpu, mem: &mut Memory) -> Answer {
+    fn answer(&mut self, number: u64, cpu: &mut Cpu, mem: &mut Memory) -> Answer {
         let [a, b, c, d, e, f] = [RDI, RSI, RDX, R10, R8, R9].map(|r| cpu.gpr[r]);
         // Descriptors, flags and modes are `int`s: their upper halves do not count.
         let (fd_a, fd_b, fd_c, fd_e) = (a as i32, b as i32, c as i32, e as i32);
@@ -405,19 +544,18 @@ impl Kernel {
             213 => self.epoll_create(a as i32, 0, true),
             291 => self.epoll_create(1, a as u32, false),
             233 => self.epoll_ctl(mem, fd_a, b as u32, fd_c, d),
-            232 | 281 => self.epoll_wait(
+            232 => self.epoll_wait(
                 mem,
                 fd_a,
                 b,
                 c as i32,
                 wait::Timeout::milliseconds(d as i32),
             ),
+            281 => self.epoll_pwait(mem, fd_a, b, c as i32, d as i32, [e, f]),
             202 => self.futex(mem, a, b as u32, c as u32, d, e, f as u32),
             35 => self.nanosleep(mem, a, b),
             230 => self.clock_nanosleep(mem, a as i32, b as u32, c, d),
-            34 => Err(unsupported(
-                "pause: waiting for a signal with nobody to send it",
-            )),
+            34 => self.pause(),
             // memory
             9 => self.mmap(mem, a, b, c, d, fd_e, f),
             10 => self.mprotect(mem, a, b, c),
@@ -437,7 +575,8 @@ impl Kernel {
             229 => self.clock_getres(mem, a as i32, b),
             227 | 164 | 159 | 305 => Err(EPERM.into()), // setting clocks needs privilege
             // identity
-            39 | 186 => Ok(GUEST_PID.into()),
+            39 => Ok(GUEST_PID.into()),
+            186 => Ok(self.threads.me.tid.into()),
             110 => Ok(PARENT_PID.into()),
             102 | 104 | 107 | 108 => Ok(GUEST_UID.into()),
             118 | 120 => self.three_ids(mem, [a, b, c]),
@@ -457,7 +596,7 @@ impl Kernel {
             160 => self.setrlimit(mem, a as u32, b),
             302 => self.prlimit(mem, fd_a, b as u32, c, d),
             98 => self.getrusage(mem, fd_a, b),
-            24 => Ok(0),
+            24 => Err(Stop::Yield),
             140 => self.getpriority(a as u32, b as u32),
             141 => self.setpriority(a as u32, b as u32, c as i32),
             142 | 144 => self.set_scheduler(fd_a),
@@ -477,14 +616,8 @@ impl Kernel {
             135 => Ok(self.identity.set_personality(a as u32).into()),
             125 => self.capget(mem, a, b),
             126 => Err(EPERM.into()),
-            218 => Ok(GUEST_PID.into()), // set_tid_address
-            273 => {
-                if b == 24 {
-                    Ok(0)
-                } else {
-                    Err(EINVAL.into())
-                }
-            } // set_robust_list
+            218 => self.set_tid_address(a),
+            273 => self.set_robust_list(a, b),
             274 => Err(ENOSYS.into()),
             // rseq, by decision: glibc goes on without restartable sequences.
             334 if self.profile.accepts_rseq => Ok(0),
@@ -508,35 +641,35 @@ impl Kernel {
             42 | 43 | 46..=50 | 288 | 299 | 307 => {
                 self.other_socket_call(fd_a, names::name(number))
             }
-            // processes: none but this one
-            56..=59 | 322 => Err(unsupported(format!(
-                "{}: the simulated system runs one process with one thread",
+            // threads, and processes: none but this one
+            56 => self.clone_thread(cpu, mem, [a, b, c, d, e]),
+            57..=59 | 322 => Err(unsupported(format!(
+                "{}: the simulated system runs one process",
                 names::name(number)
             ))),
-            // clone3, by decision: glibc falls back to clone, which says what is missing.
+            // clone3, by decision: glibc falls back to clone.
             435 => Err(ENOSYS.into()),
             61 | 247 => Err(ECHILD.into()),
-            60 => Err(Stop::Exit(Exit::Exited { code: a as u8 })),
+            60 => Err(self.exit_thread(mem, a as u8)),
             231 => Err(Stop::Exit(Exit::Exited { code: a as u8 })),
             // signal
             13 => self.rt_sigaction(mem, a, b, c, d),
-            14 => self.rt_sigprocmask(cpu, mem, a as u32, b, c, d),
+            14 => self.rt_sigprocmask(mem, a as u32, b, c, d),
             127 => self.rt_sigpending(mem, a, b),
-            131 => self.sigaltstack(mem, a, b),
-            15 => Err(unsupported("rt_sigreturn: no signal handler is running")),
-            128 => self.rt_sigtimedwait(mem, a, c, d),
-            130 => Err(unsupported(
-                "rt_sigsuspend: waiting for a signal with nobody to send it",
-            )),
-            62 => self.kill(cpu, mem, fd_a, b as i32),
-            200 => self.tgkill(cpu, mem, GUEST_PID as i32, fd_a, b as i32),
-            234 => self.tgkill(cpu, mem, fd_a, fd_b, c as i32),
-            129 => self.rt_sigqueueinfo(cpu, mem, fd_a, b as i32),
+            131 => self.sigaltstack(cpu, mem, a, b),
+            15 => self.rt_sigreturn(cpu, mem),
+            128 => self.rt_sigtimedwait(mem, a, b, c, d),
+            130 => self.rt_sigsuspend(mem, a, b),
+            62 => self.kill(mem, fd_a, b as i32),
+            200 => self.tgkill(mem, GUEST_PID as i32, fd_a, b as i32),
+            234 => self.tgkill(mem, fd_a, fd_b, c as i32),
+            129 => self.rt_sigqueueinfo(mem, fd_a, None, b as i32, c),
+            297 => self.rt_sigqueueinfo(mem, fd_a, Some(fd_b), c as i32, d),
             37 => self.alarm(a as u32),
             36 => self.getitimer(mem, a as u32, b),
             38 => self.setitimer(mem, a as u32, b, c),
             222 => Err(unsupported(
-                "timer_create: signals at a time are not implemented",
+                "timer_create: timers other than alarm and setitimer",
             )),
             _ => {
                 let name = names::name(number);
@@ -554,7 +687,7 @@ mod tests {
     use super::super::Guest;
     use super::testing::{Process, failed, limits, program};
     use super::*;
-    use crate::sim::isa::state::RDI;
+    use crate::sim::isa::state::{RCX, RDI};
 
     fn with_device(inputs: &[&[u8]], pause_at: Option<usize>) -> Process {
         let mut program = program();

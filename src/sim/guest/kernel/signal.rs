@@ -1,46 +1,228 @@
-//! Signals: dispositions, masks, sending to oneself, and what becomes of faults.
+//! Signals: dispositions, masks, sending, delivering, and what becomes of faults.
 //!
-//! A signal with its default action acts as on Linux. One that the guest has a handler for ends the run with its
-//! reason, as handlers are not run yet.
+//! A signal that some thread does not block goes to that thread at once: its default action acts, or its handler runs
+//! when the thread next returns to the program. Others are pending. `frame` builds what a handler finds on its stack.
 use super::super::elf::is_elf;
 use super::super::symbols;
 use super::abi::*;
+use super::clock::parse_timespec;
+use super::thread::{Cause, Resume, Wait, finish};
 use super::user::{Record, give, take, take_u32, take_u64};
-use super::{Answer, Kernel, STACK_GUARD, Stop, unsupported};
+use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop};
 use crate::sim::isa::state::{Cpu, RSP};
-use crate::sim::memory::{Backing, Fault, Memory, Purpose};
+use crate::sim::memory::{AccessKind, Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 use crate::sim::outcome::Exit;
 use std::collections::BTreeMap;
 
 const SIG_DEFAULT: u64 = 0;
 const SIG_IGNORE: u64 = 1;
-const SS_DISABLE: u32 = 2;
+// sa_flags
+pub(super) const SA_SIGINFO: u64 = 4;
+pub(super) const SA_RESTORER: u64 = 0x0400_0000;
+pub(super) const SA_ONSTACK: u64 = 0x0800_0000;
+const SA_RESTART: u64 = 0x1000_0000;
+const SA_NODEFER: u64 = 0x4000_0000;
+const SA_RESETHAND: u64 = 0x8000_0000;
+/// Flags that Linux keeps: those above, NOCLDSTOP, NOCLDWAIT and EXPOSE_TAGBITS.
+const SA_KNOWN: u64 =
+    3 | 0x800 | SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND;
+// flags of an alternate stack
+pub(super) const SS_ONSTACK: u32 = 1;
+pub(super) const SS_DISABLE: u32 = 2;
+pub(super) const SS_AUTODISARM: u32 = 1 << 31;
+/// Least size of an alternate stack, bytes.
+const MINSIGSTKSZ: u64 = 2048;
+// si_code
+const SI_USER: i32 = 0;
+const SI_KERNEL: i32 = 0x80;
+const SI_TKILL: i32 = -6;
+/// Signals that may be pending in one queue.
+const MOST_PENDING: usize = 1024;
+/// The first signal of which several may be pending.
+const FIRST_REAL_TIME: u8 = 32;
+/// Signals of faults: they are delivered before all others.
+const SYNCHRONOUS: u64 = 1 << (SIGILL - 1)
+    | 1 << (SIGTRAP - 1)
+    | 1 << (SIGBUS - 1)
+    | 1 << (SIGFPE - 1)
+    | 1 << (SIGSEGV - 1)
+    | 1 << (SIGSYS - 1);
 
-/// A disposition as the guest gave it: handler, flags, restorer, mask.
+/// A disposition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Action([u64; 4]);
+pub(super) struct Action {
+    pub(super) handler: u64,
+    pub(super) flags: u64,
+    pub(super) restorer: u64,
+    mask: u64,
+}
 
-/// The signal state of the process.
+/// What a signal does.
+enum Disposition {
+    Ignore,
+    Handle(Action),
+    Stop,
+    Kill,
+}
+
+/// A signal on its way, with what `siginfo` tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Info {
+    pub(super) signal: u8,
+    code: i32,
+    /// The words behind the header: sender and value, or an address.
+    fields: [u64; 2],
+}
+
+impl Info {
+    pub(super) fn new(signal: u8, code: i32, fields: [u64; 2]) -> Self {
+        Self {
+            signal,
+            code,
+            fields,
+        }
+    }
+
+    /// From the process itself.
+    fn own(signal: u8, code: i32) -> Self {
+        let sender = u64::from(GUEST_PID) | u64::from(GUEST_UID) << 32;
+        Self::new(signal, code, [sender, 0])
+    }
+
+    /// A `siginfo`: 128 bytes.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        Record::new()
+            .u32(self.signal.into())
+            .u32(0)
+            .u32(self.code as u32)
+            .u32(0)
+            .u64(self.fields[0])
+            .u64(self.fields[1])
+            .zeros(96)
+            .bytes()
+    }
+}
+
+/// Signals that wait to be delivered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    infos: Vec<Info>,
+    pub(super) bits: u64,
+}
+
+impl Pending {
+    /// Adds a signal; false if there is no room. Of the old signals only one is kept.
+    fn push(&mut self, info: Info) -> bool {
+        if info.signal < FIRST_REAL_TIME && self.bits & bit(info.signal) != 0 {
+            return true;
+        }
+        if self.infos.len() >= MOST_PENDING {
+            return false;
+        }
+        self.bits |= bit(info.signal);
+        self.infos.push(info);
+        true
+    }
+
+    /// Takes the first of the signals in `mask`.
+    fn take(&mut self, mask: u64) -> Option<Info> {
+        let ready = self.bits & mask;
+        let ready = if ready & SYNCHRONOUS != 0 {
+            ready & SYNCHRONOUS
+        } else {
+            ready
+        };
+        if ready == 0 {
+            return None;
+        }
+        let signal = ready.trailing_zeros() as u8 + 1;
+        let at = self.infos.iter().position(|i| i.signal == signal)?;
+        let info = self.infos.remove(at);
+        if self.infos.iter().all(|i| i.signal != signal) {
+            self.bits &= !bit(signal);
+        }
+        Some(info)
+    }
+
+    fn discard(&mut self, signal: u8) {
+        self.infos.retain(|i| i.signal != signal);
+        self.bits &= !bit(signal);
+    }
+}
+
+/// Who a signal is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A thread, by number.
+    Thread(u32),
+    /// Any thread that does not block it.
+    Process,
+}
+
+/// An alternate stack for handlers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Alternate {
+    pub(super) base: u64,
+    pub(super) flags: u32,
+    pub(super) size: u64,
+}
+
+impl Default for Alternate {
+    fn default() -> Self {
+        Self {
+            base: 0,
+            flags: SS_DISABLE,
+            size: 0,
+        }
+    }
+}
+
+impl Alternate {
+    /// Whether the stack pointer is in it, whatever its flags.
+    pub(super) fn holds(&self, pointer: u64) -> bool {
+        pointer > self.base && pointer - self.base <= self.size
+    }
+
+    /// Whether a handler runs on it. One that disarms itself never counts as in use.
+    pub(super) fn in_use(&self, pointer: u64) -> bool {
+        self.flags & SS_AUTODISARM == 0 && self.holds(pointer)
+    }
+
+    /// Whether a handler that begins now goes to it.
+    pub(super) fn is_free(&self, pointer: u64) -> bool {
+        self.size > 0 && !self.in_use(pointer)
+    }
+}
+
+/// The signal state of the process; that of threads is with them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
     actions: BTreeMap<u8, Action>,
-    /// Bit n-1 for signal n.
-    pub(super) blocked: u64,
-    pub(super) pending: u64,
-    /// Alternate stack: address, flags, size.
-    alternate: Option<(u64, u32, u64)>,
+    pub(super) pending: Pending,
 }
 
 impl Signals {
-    fn handler(&self, signal: u8) -> u64 {
-        self.actions.get(&signal).map_or(SIG_DEFAULT, |a| a.0[0])
+    fn action(&self, signal: u8) -> Action {
+        self.actions.get(&signal).copied().unwrap_or_default()
+    }
+
+    fn disposition(&self, signal: u8) -> Disposition {
+        let action = self.action(signal);
+        match (action.handler, signal) {
+            (SIG_IGNORE, _) | (SIG_DEFAULT, SIGCHLD | SIGCONT | SIGURG | SIGWINCH) => {
+                Disposition::Ignore
+            }
+            (SIG_DEFAULT, SIGSTOP..=SIGTTOU) => Disposition::Stop,
+            (SIG_DEFAULT, _) => Disposition::Kill,
+            _ => Disposition::Handle(action),
+        }
     }
 
     /// Signals that are ignored, and those that have a handler, for `/proc/self/status`.
     pub(super) fn ignored_and_caught(&self) -> (u64, u64) {
         let mut masks = (0, 0);
         for (&signal, action) in &self.actions {
-            match action.0[0] {
+            match action.handler {
                 SIG_DEFAULT => {}
                 SIG_IGNORE => masks.0 |= bit(signal),
                 _ => masks.1 |= bit(signal),
@@ -50,9 +232,13 @@ impl Signals {
     }
 }
 
+/// The bit of a signal in a mask.
 fn bit(signal: u8) -> u64 {
     1 << ((signal - 1) & 63)
 }
+
+/// The signals that cannot be blocked.
+const UNBLOCKABLE: u64 = 1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1);
 
 fn valid(signal: u64) -> Result<u8, Errno> {
     match u8::try_from(signal) {
@@ -82,27 +268,36 @@ impl Kernel {
         if new.is_some() && matches!(signal, SIGKILL | SIGSTOP) {
             return Err(EINVAL.into());
         }
-        let before = self
-            .signals
-            .actions
-            .get(&signal)
-            .copied()
-            .unwrap_or_default();
+        let before = self.signals.action(signal);
         if let Some(bytes) = new {
-            let word = |i: usize| std::array::from_fn(|j| bytes[8 * i + j]);
-            let action = Action(std::array::from_fn(|i| u64::from_le_bytes(word(i))));
+            let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]));
+            let action = Action {
+                handler: word(0),
+                flags: word(1) & SA_KNOWN,
+                restorer: word(2),
+                mask: word(3) & !UNBLOCKABLE,
+            };
             self.signals.actions.insert(signal, action);
+            if matches!(self.signals.disposition(signal), Disposition::Ignore) {
+                // What is pending is forgotten, even where it is blocked.
+                self.signals.pending.discard(signal);
+                for tid in self.threads.numbers() {
+                    if let Some(thread) = self.threads.get_mut(tid) {
+                        thread.pending.discard(signal);
+                    }
+                }
+            }
         }
         if old != 0 {
-            let bytes: Vec<u8> = before.0.iter().flat_map(|w| w.to_le_bytes()).collect();
-            give(mem, old, &bytes)?;
+            let record = Record::new().u64(before.handler).u64(before.flags);
+            let record = record.u64(before.restorer).u64(before.mask);
+            give(mem, old, &record.bytes())?;
         }
         Ok(0)
     }
 
     pub(super) fn rt_sigprocmask(
         &mut self,
-        cpu: &Cpu,
         mem: &mut Memory,
         how: u32,
         set: u64,
@@ -112,7 +307,7 @@ impl Kernel {
         if size != 8 {
             return Err(EINVAL.into());
         }
-        let before = self.signals.blocked;
+        let before = self.threads.me.blocked;
         if set != 0 {
             let bits = take_u64(mem, set)?;
             let blocked = match how {
@@ -121,134 +316,231 @@ impl Kernel {
                 2 => bits,
                 _ => return Err(EINVAL.into()),
             };
-            self.signals.blocked = blocked & !(bit(SIGKILL) | bit(SIGSTOP));
+            self.set_blocked(blocked);
         }
         if old != 0 {
             give(mem, old, &before.to_le_bytes())?;
         }
-        let unblocked = self.signals.pending & !self.signals.blocked;
-        for signal in (1..=SIGNALS).filter(|&s| unblocked & bit(s) != 0) {
-            self.signals.pending &= !bit(signal);
-            self.send(cpu, mem, signal)?;
-        }
         Ok(0)
+    }
+
+    /// Sets the mask of the running thread.
+    pub(super) fn set_blocked(&mut self, mask: u64) {
+        self.threads.me.blocked = mask & !UNBLOCKABLE;
+    }
+
+    /// Signals that are pending for the running thread.
+    pub(super) fn pending(&self) -> u64 {
+        self.threads.me.pending.bits | self.signals.pending.bits
+    }
+
+    /// Whether the running thread has a signal to act on.
+    pub(super) fn is_signalled(&self) -> bool {
+        self.pending() & !self.threads.me.blocked != 0
     }
 
     pub(super) fn rt_sigpending(&mut self, mem: &mut Memory, at: u64, size: u64) -> Answer {
         if size > 8 {
             return Err(EINVAL.into());
         }
-        give(
-            mem,
-            at,
-            &self.signals.pending.to_le_bytes()[..size as usize],
-        )?;
+        let blocked = self.pending() & self.threads.me.blocked;
+        give(mem, at, &blocked.to_le_bytes()[..size as usize])?;
         Ok(0)
     }
 
-    pub(super) fn sigaltstack(&mut self, mem: &mut Memory, new: u64, old: u64) -> Answer {
-        let before = self.signals.alternate;
+    pub(super) fn sigaltstack(
+        &mut self,
+        cpu: &Cpu,
+        mem: &mut Memory,
+        new: u64,
+        old: u64,
+    ) -> Answer {
+        let pointer = cpu.gpr[RSP];
+        let before = self.threads.me.alternate;
         if new != 0 {
-            let (base, flags, size) = (
-                take_u64(mem, new)?,
-                take_u32(mem, new.wrapping_add(8))?,
-                take_u64(mem, new.wrapping_add(16))?,
-            );
-            match flags & 0x7fff_ffff {
-                SS_DISABLE => self.signals.alternate = None,
-                0 | 1 if size < self.profile.minimum_signal_stack => return Err(ENOMEM.into()),
-                0 | 1 => self.signals.alternate = Some((base, flags, size)),
-                _ => return Err(EINVAL.into()),
-            }
+            let wanted = Alternate {
+                base: take_u64(mem, new)?,
+                flags: take_u32(mem, new.wrapping_add(8))?,
+                size: take_u64(mem, new.wrapping_add(16))?,
+            };
+            self.set_alternate(pointer, wanted)?;
         }
         if old != 0 {
-            let (base, flags, size) = before.unwrap_or((0, SS_DISABLE, 0));
-            give(
-                mem,
-                old,
-                &Record::new()
-                    .u64(base)
-                    .u32(flags & !1)
-                    .u32(0)
-                    .u64(size)
-                    .bytes(),
-            )?;
+            let flags = match () {
+                () if before.size == 0 => SS_DISABLE,
+                () if before.in_use(pointer) => SS_ONSTACK,
+                () => 0,
+            };
+            let flags = flags | before.flags & SS_AUTODISARM;
+            let record = Record::new().u64(before.base).u32(flags).u32(0);
+            give(mem, old, &record.u64(before.size).bytes())?;
         }
         Ok(0)
+    }
+
+    /// Sets the alternate stack of the running thread, whose stack pointer this is.
+    pub(super) fn set_alternate(&mut self, pointer: u64, wanted: Alternate) -> Result<(), Errno> {
+        if self.threads.me.alternate.in_use(pointer) {
+            return Err(EPERM);
+        }
+        let least = self.profile.minimum_signal_stack.max(MINSIGSTKSZ);
+        self.threads.me.alternate = match wanted.flags & !SS_AUTODISARM {
+            SS_DISABLE => Alternate {
+                base: 0,
+                size: 0,
+                ..wanted
+            },
+            0 | SS_ONSTACK if wanted.size < least => return Err(ENOMEM),
+            0 | SS_ONSTACK => wanted,
+            _ => return Err(EINVAL),
+        };
+        Ok(())
     }
 
     pub(super) fn rt_sigtimedwait(
         &mut self,
         mem: &mut Memory,
         set: u64,
+        info: u64,
         time: u64,
         size: u64,
     ) -> Answer {
         if size != 8 {
             return Err(EINVAL.into());
         }
-        let wanted = take_u64(mem, set)? & self.signals.pending;
-        if wanted != 0 {
-            let signal = wanted.trailing_zeros() + 1;
-            self.signals.pending &= !(1 << (signal - 1));
-            return Ok(signal.into());
+        let wanted = take_u64(mem, set)? & !UNBLOCKABLE;
+        let limit = if time == 0 {
+            None
+        } else {
+            Some(parse_timespec(take(mem, time)?)?)
+        };
+        let own = self.threads.me.pending.take(wanted);
+        if let Some(found) = own.or_else(|| self.signals.pending.take(wanted)) {
+            if info != 0 {
+                give(mem, info, &found.bytes())?;
+            }
+            return Ok(found.signal.into());
         }
-        if time == 0 {
-            return Err(unsupported(
-                "rt_sigtimedwait: waiting for a signal with nobody to send it",
-            ));
+        if limit == Some(0) || self.expired() {
+            return Err(EAGAIN.into());
         }
-        let ns = super::clock::parse_timespec(take(mem, time)?)?;
-        self.sleep(ns);
-        Err(EAGAIN.into())
+        let fresh = limit.map(|ns| self.elapsed_ns().saturating_add(ns));
+        let deadline = self.repeated.map_or(fresh, |(wait, _)| wait.deadline);
+        Err(Stop::Wait(Wait {
+            cause: Cause::Signal { set: wanted },
+            deadline,
+            restart: false,
+        }))
     }
 
-    /// The process sends itself a signal.
-    fn send(&mut self, cpu: &Cpu, mem: &Memory, signal: u8) -> Result<(), Stop> {
-        if self.signals.blocked & bit(signal) != 0 {
-            self.signals.pending |= bit(signal);
-            return Ok(());
-        }
-        match (self.signals.handler(signal), signal) {
-            (SIG_IGNORE, _) => Ok(()),
-            (SIG_DEFAULT, SIGCHLD | SIGCONT | SIGURG | SIGWINCH) => Ok(()),
-            (SIG_DEFAULT, SIGSTOP..=SIGTTOU) => Err(unsupported(format!(
-                "{}: the process stops with nobody to continue it",
-                signal_name(signal)
-            ))),
-            (SIG_DEFAULT, _) => Err(Stop::Exit(self.killed(mem, signal, cpu.rip, None))),
-            _ => Err(unsupported(handler_reason(signal))),
-        }
+    /// Sets another mask until the call has ended.
+    pub(super) fn with_mask(&mut self, mask: u64) {
+        let before = self.threads.me.blocked;
+        // A call that is made again has done so already.
+        self.threads.me.saved_mask.get_or_insert(before);
+        self.set_blocked(mask);
     }
 
-    /// A write found nobody to read: the signal, or EPIPE where it is ignored.
+    pub(super) fn rt_sigsuspend(&mut self, mem: &mut Memory, set: u64, size: u64) -> Answer {
+        if size != 8 {
+            return Err(EINVAL.into());
+        }
+        let mask = take_u64(mem, set)?;
+        self.with_mask(mask);
+        self.pause()
+    }
+
+    /// Waits for a signal that is delivered.
+    pub(super) fn pause(&self) -> Answer {
+        Err(Stop::Wait(Wait {
+            cause: Cause::Signal { set: 0 },
+            deadline: None,
+            restart: false,
+        }))
+    }
+
+    /// Whether a signal would do anything if it came while all threads wait.
+    pub(super) fn could_matter(&self, signal: u8) -> bool {
+        let pending = self.signals.pending.bits & bit(signal) != 0;
+        !pending && !matches!(self.signals.disposition(signal), Disposition::Ignore)
+    }
+
+    /// Sends a signal: it acts, waits to be handled, or is pending.
+    pub(super) fn send(&mut self, mem: &Memory, target: Target, info: Info) -> Result<(), Stop> {
+        let mask = bit(info.signal);
+        let accepts = |threads: &super::thread::Threads, tid: u32| {
+            (threads.get(tid)).is_some_and(|t| t.blocked & mask == 0 || t.awaits(mask))
+        };
+        let chosen = match target {
+            Target::Thread(tid) => Some(tid).filter(|&t| accepts(&self.threads, t)),
+            Target::Process => {
+                let all = self.threads.numbers();
+                all.into_iter().find(|&t| accepts(&self.threads, t))
+            }
+        };
+        let no_room = || Err(EAGAIN.into());
+        let Some(tid) = chosen else {
+            let queue = match target {
+                Target::Thread(tid) => self.threads.get_mut(tid).map(|t| &mut t.pending),
+                Target::Process => Some(&mut self.signals.pending),
+            };
+            return match queue.map(|queue| queue.push(info)) {
+                Some(true) => Ok(()),
+                Some(false) => no_room(),
+                None => Err(ESRCH.into()),
+            };
+        };
+        let awaited = self.threads.get(tid).is_some_and(|t| t.awaits(mask));
+        if !awaited {
+            match self.signals.disposition(info.signal) {
+                Disposition::Ignore => return Ok(()),
+                Disposition::Stop => return Err(Stop::Exit(stopped(info.signal))),
+                Disposition::Kill => {
+                    return Err(Stop::Exit(self.killed(mem, info.signal, self.rip, None)));
+                }
+                Disposition::Handle(_) => {}
+            }
+        }
+        let Some(thread) = self.threads.get_mut(tid) else {
+            return Err(ESRCH.into());
+        };
+        if !thread.pending.push(info) {
+            return no_room();
+        }
+        if awaited {
+            self.threads.take_signal(tid);
+        } else {
+            self.threads.interrupt(tid);
+        }
+        Ok(())
+    }
+
+    /// A write found nobody to read: the signal, and EPIPE where it does not kill.
     pub(super) fn broken_pipe(&mut self, mem: &Memory) -> Stop {
-        if self.signals.blocked & bit(SIGPIPE) != 0 {
-            self.signals.pending |= bit(SIGPIPE);
-            return EPIPE.into();
-        }
-        match self.signals.handler(SIGPIPE) {
-            SIG_IGNORE => EPIPE.into(),
-            SIG_DEFAULT => Stop::Exit(self.killed(mem, SIGPIPE, self.rip, None)),
-            _ => unsupported(handler_reason(SIGPIPE)),
+        let me = Target::Thread(self.threads.me.tid);
+        match self.send(mem, me, Info::own(SIGPIPE, SI_USER)) {
+            Err(stop @ Stop::Exit(_)) => stop,
+            _ => EPIPE.into(),
         }
     }
 
-    pub(super) fn kill(&mut self, cpu: &Cpu, mem: &Memory, pid: i32, signal: i32) -> Answer {
+    /// `kill`: the process, its group (which it leads), or everybody; there is nobody else that it may signal.
+    pub(super) fn kill(&mut self, mem: &Memory, pid: i32, signal: i32) -> Answer {
         if !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
         match pid {
-            // The process, its group (which it leads), and everybody: there is nobody else that it may signal.
-            0 | -1 => {}
+            // `kill(-1)` leaves out the caller.
+            -1 => return Err(ESRCH.into()),
+            0 => {}
             _ if pid.unsigned_abs() == GUEST_PID => {}
+            // The number of any thread stands for the process.
+            _ if u32::try_from(pid).is_ok_and(|t| self.threads.get(t).is_some()) => {}
             _ => return Err(self.not_mine(pid).into()),
         }
-        // `kill(-1)` leaves out the caller.
-        if signal == 0 || pid == -1 {
-            return if pid == -1 { Err(ESRCH.into()) } else { Ok(0) };
+        if signal != 0 {
+            self.send(mem, Target::Process, Info::own(signal as u8, SI_USER))?;
         }
-        self.send(cpu, mem, signal as u8)?;
         Ok(0)
     }
 
@@ -261,111 +553,253 @@ impl Kernel {
         }
     }
 
-    pub(super) fn tgkill(
-        &mut self,
-        cpu: &Cpu,
-        mem: &Memory,
-        group: i32,
-        thread: i32,
-        signal: i32,
-    ) -> Answer {
+    /// `tgkill`, and `tkill` with the group of the process.
+    pub(super) fn tgkill(&mut self, mem: &Memory, group: i32, thread: i32, signal: i32) -> Answer {
         if group <= 0 || thread <= 0 || !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
-        if thread != GUEST_PID as i32 || group != GUEST_PID as i32 {
-            return Err(self
-                .not_mine(if group == thread { thread } else { 0 })
-                .into());
-        }
+        let tid = self.thread_of(group, thread)?;
         if signal != 0 {
-            self.send(cpu, mem, signal as u8)?;
+            let info = Info::own(signal as u8, SI_TKILL);
+            self.send(mem, Target::Thread(tid), info)?;
         }
         Ok(0)
     }
 
+    fn thread_of(&self, group: i32, thread: i32) -> Result<u32, Errno> {
+        let tid = thread as u32;
+        if group == GUEST_PID as i32 && self.threads.get(tid).is_some() {
+            Ok(tid)
+        } else {
+            Err(self.not_mine(if group == thread { thread } else { 0 }))
+        }
+    }
+
+    /// `rt_sigqueueinfo`, and with a thread `rt_tgsigqueueinfo`.
     pub(super) fn rt_sigqueueinfo(
         &mut self,
-        cpu: &Cpu,
-        mem: &Memory,
+        mem: &mut Memory,
         pid: i32,
+        thread: Option<i32>,
         signal: i32,
+        info: u64,
     ) -> Answer {
-        self.kill(cpu, mem, if pid > 0 { pid } else { i32::MAX }, signal)
-    }
-
-    pub(super) fn alarm(&mut self, seconds: u32) -> Answer {
-        if seconds == 0 {
-            Ok(0)
-        } else {
-            Err(unsupported("alarm: signals at a time are not implemented"))
-        }
-    }
-
-    pub(super) fn getitimer(&mut self, mem: &mut Memory, which: u32, at: u64) -> Answer {
-        if which > 2 {
+        let code = take_u32(mem, info.wrapping_add(8))? as i32;
+        let fields = [
+            take_u64(mem, info.wrapping_add(16))?,
+            take_u64(mem, info.wrapping_add(24))?,
+        ];
+        if !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
-        give(mem, at, &[0; 32])?;
-        Ok(0)
-    }
-
-    pub(super) fn setitimer(&mut self, mem: &mut Memory, which: u32, new: u64, old: u64) -> Answer {
-        let wanted = if new == 0 {
-            [0; 32]
-        } else {
-            take::<32>(mem, new)?
+        let target = match thread {
+            Some(thread) => Target::Thread(self.thread_of(pid, thread)?),
+            None if pid == GUEST_PID as i32 => Target::Process,
+            None => return Err(self.not_mine(pid).into()),
         };
-        if which > 2 {
-            return Err(EINVAL.into());
-        }
-        // The first expiry decides: without one, the timer is off.
-        if wanted[16..] != [0; 16] {
-            return Err(unsupported(
-                "setitimer: signals at a time are not implemented",
-            ));
-        }
-        if old != 0 {
-            give(mem, old, &[0; 32])?;
+        if signal != 0 {
+            self.send(mem, target, Info::new(signal as u8, code, fields))?;
         }
         Ok(0)
     }
 
-    /// How the run ends when the instruction at `rip` faults.
-    pub fn fault(&mut self, cpu: &Cpu, mem: &mut Memory, fault: Fault, rip: u64) -> Exit {
-        let (signal, address) = match fault {
-            Fault::MemoryLimit => return Exit::MemoryLimit,
+    /// Before the running thread goes on in the program: signals act, and calls that they interrupted end.
+    pub(super) fn deliver(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Result<(), Exit> {
+        loop {
+            let blocked = self.threads.me.blocked;
+            let own = self.threads.me.pending.take(!blocked);
+            let Some(info) = own.or_else(|| self.signals.pending.take(!blocked)) else {
+                self.end_interrupted(cpu, mem, None);
+                match self.threads.me.saved_mask.take() {
+                    // What that unblocks acts now.
+                    Some(mask) => self.set_blocked(mask),
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            match self.signals.disposition(info.signal) {
+                Disposition::Ignore => {}
+                Disposition::Stop => return Err(stopped(info.signal)),
+                Disposition::Kill => return Err(self.killed(mem, info.signal, cpu.rip, None)),
+                Disposition::Handle(action) => {
+                    self.end_interrupted(cpu, mem, Some(action));
+                    self.run_handler(cpu, mem, &info, action)?;
+                }
+            }
+        }
+    }
+
+    /// A call that a signal interrupted fails, or starts again.
+    fn end_interrupted(&mut self, cpu: &mut Cpu, mem: &mut Memory, handler: Option<Action>) {
+        let Resume::Interrupted(wait) = self.threads.me.resume else {
+            return;
+        };
+        self.threads.me.resume = Resume::Run;
+        if let (Cause::Sleep { left }, Some(deadline)) = (wait.cause, wait.deadline)
+            && left != 0
+        {
+            let rest = deadline.saturating_sub(self.elapsed_ns());
+            // A sleeper that cannot be told what is left is not told.
+            let _ = give(mem, left, &super::clock::timespec(rest));
+        }
+        let again = handler.is_none_or(|a| wait.restart && a.flags & SA_RESTART != 0);
+        if again {
+            cpu.rip = cpu.rip.wrapping_sub(SYSCALL_SIZE);
+        } else {
+            finish(cpu, EINTR.as_result());
+        }
+    }
+
+    /// Lets the running thread enter a handler.
+    fn run_handler(
+        &mut self,
+        cpu: &mut Cpu,
+        mem: &mut Memory,
+        info: &Info,
+        action: Action,
+    ) -> Result<(), Exit> {
+        if action.flags & SA_RESETHAND != 0
+            && let Some(kept) = self.signals.actions.get_mut(&info.signal)
+        {
+            kept.handler = SIG_DEFAULT;
+        }
+        let rip = cpu.rip;
+        if let Err(fault) = self.push_frame(cpu, mem, info, action) {
+            // No stack for the handler: Linux kills with SIGSEGV (a handler of that would need the same stack).
+            return Err(match fault {
+                Fault::MemoryLimit => Exit::MemoryLimit,
+                Fault::Page { addr, mapped, .. } if self.overflows(cpu, mem, addr, mapped) => {
+                    self.overflow(mem, rip)
+                }
+                _ => self.killed(mem, SIGSEGV, rip, None),
+            });
+        }
+        let me = &mut self.threads.me;
+        me.saved_mask = None;
+        me.blocked |= action.mask;
+        if action.flags & SA_NODEFER == 0 {
+            me.blocked |= bit(info.signal) & !UNBLOCKABLE;
+        }
+        Ok(())
+    }
+
+    /// The instruction at `cpu.rip` faults: its signal is handled, or the run ends.
+    pub fn fault(
+        &mut self,
+        cpu: &mut Cpu,
+        mem: &mut Memory,
+        fault: Fault,
+        now: Now,
+    ) -> Option<Exit> {
+        self.now = now;
+        self.rip = cpu.rip;
+        self.take_fault(cpu, mem, fault).err()
+    }
+
+    fn take_fault(&mut self, cpu: &mut Cpu, mem: &mut Memory, fault: Fault) -> Result<(), Exit> {
+        let rip = cpu.rip;
+        let (info, address, trap) = match fault {
+            Fault::MemoryLimit => return Err(Exit::MemoryLimit),
             Fault::Unsupported => {
-                return Exit::UnsupportedInstruction {
+                return Err(Exit::UnsupportedInstruction {
                     mnemonic: mnemonic(mem, rip),
                     rip,
                     function: self.symbolize(mem, rip),
-                };
+                });
             }
-            Fault::Page { addr, .. } => (SIGSEGV, Some(addr)),
-            Fault::Bus { addr } => (SIGBUS, Some(addr)),
-            Fault::GeneralProtection => (SIGSEGV, None),
-            Fault::Divide | Fault::SimdFloat | Fault::X87Float => (SIGFPE, None),
-            Fault::InvalidOpcode => (SIGILL, None),
-            Fault::Breakpoint => (SIGTRAP, None),
+            Fault::Page { addr, kind, mapped } => {
+                // Error code: page present, write, user mode, instruction fetch.
+                let access = match kind {
+                    AccessKind::Read => 0,
+                    AccessKind::Write => 2,
+                    AccessKind::Execute => 0x10,
+                };
+                let error = u64::from(mapped) | access | 4;
+                let info = Info::new(SIGSEGV, 1 + i32::from(mapped), [addr, 0]);
+                (info, Some(addr), [14, error, addr])
+            }
+            Fault::Bus { addr } => {
+                let info = Info::new(SIGBUS, 2, [addr, 0]);
+                (info, Some(addr), [14, 4, addr])
+            }
+            Fault::GeneralProtection => (Info::new(SIGSEGV, SI_KERNEL, [0; 2]), None, [13, 0, 0]),
+            Fault::Divide => (Info::new(SIGFPE, 1, [rip, 0]), None, [0; 3]),
+            Fault::InvalidOpcode => (Info::new(SIGILL, 2, [rip, 0]), None, [6, 0, 0]),
+            Fault::Breakpoint => (Info::new(SIGTRAP, SI_KERNEL, [0; 2]), None, [3, 0, 0]),
+            Fault::SimdFloat => {
+                let mxcsr = cpu.mxcsr();
+                let code = float_code(mxcsr & !(mxcsr >> 7));
+                (Info::new(SIGFPE, code, [rip, 0]), None, [19, 0, 0])
+            }
+            Fault::X87Float => {
+                let code = float_code(u32::from(cpu.x87.status & !cpu.x87.control));
+                (Info::new(SIGFPE, code, [rip, 0]), None, [16, 0, 0])
+            }
         };
-        let overflow = matches!(fault, Fault::Page { addr, mapped: false, .. } if self.beyond_stack(cpu, mem, addr));
-        // A fault whose signal is blocked or ignored kills; and after an overflow there is no stack for a handler but
-        // an alternate one.
-        let handled = self.signals.handler(signal) > SIG_IGNORE
-            && self.signals.blocked & bit(signal) == 0
-            && (!overflow || self.signals.alternate.is_some());
-        if handled {
-            return Exit::UnsupportedSyscall {
-                name: handler_reason(signal),
-            };
+        let mapped = matches!(fault, Fault::Page { mapped: true, .. });
+        let overflow = matches!(fault, Fault::Page { .. })
+            && address.is_some_and(|a| self.overflows(cpu, mem, a, mapped));
+        let action = match self.signals.disposition(info.signal) {
+            Disposition::Handle(action) if self.threads.me.blocked & bit(info.signal) == 0 => {
+                Some(action)
+            }
+            // A fault whose signal is blocked or ignored kills.
+            _ => None,
+        };
+        // After an overflow there is no stack for a handler but an alternate one.
+        let spare = |a: &Action| {
+            a.flags & SA_ONSTACK != 0 && self.threads.me.alternate.is_free(cpu.gpr[RSP])
+        };
+        let Some(action) = action.filter(|a| !overflow || spare(a)) else {
+            return Err(if overflow {
+                self.overflow(mem, rip)
+            } else {
+                self.killed(mem, info.signal, rip, address)
+            });
+        };
+        let me = &mut self.threads.me;
+        me.trap = if matches!(fault, Fault::Page { .. } | Fault::Bus { .. }) {
+            trap
+        } else {
+            // The address of the last page fault stays.
+            [trap[0], trap[1], me.trap[2]]
+        };
+        if fault == Fault::Breakpoint {
+            // This one is reported behind its instruction.
+            let mut first = [0];
+            let short = mem.copy_out(rip, &mut first).is_ok() && first[0] == 0xcc;
+            cpu.rip = rip.wrapping_add(if short { 1 } else { 2 });
         }
-        if overflow {
-            return Exit::StackOverflow {
-                rip,
-                function: self.symbolize(mem, rip),
-            };
+        self.run_handler(cpu, mem, &info, action)?;
+        self.deliver(cpu, mem)
+    }
+
+    fn overflow(&self, mem: &Memory, rip: u64) -> Exit {
+        Exit::StackOverflow {
+            rip,
+            function: self.symbolize(mem, rip),
         }
-        self.killed(mem, signal, rip, address)
+    }
+
+    /// Whether an access that faulted was the stack growing beyond its limit.
+    fn overflows(&self, cpu: &Cpu, mem: &Memory, addr: u64, mapped: bool) -> bool {
+        if mapped {
+            self.in_thread_guard(cpu, mem, addr)
+        } else {
+            self.beyond_stack(cpu, mem, addr)
+        }
+    }
+
+    /// Whether an access hit the inaccessible pages below the stack of a thread.
+    fn in_thread_guard(&self, cpu: &Cpu, mem: &Memory, addr: u64) -> bool {
+        let Some((start, region)) = mem.region_at(addr) else {
+            return false;
+        };
+        let pointer = cpu.gpr[RSP];
+        region.protection == Protection::NONE
+            && self.threads.me.tid != GUEST_PID
+            && pointer >= start
+            && pointer < region.end.saturating_add(PAGE_SIZE)
     }
 
     /// Whether an access hit the guard zone of the stack, or the stack pointer itself has left the stack downwards (a
@@ -403,8 +837,25 @@ impl Kernel {
     }
 }
 
-fn handler_reason(signal: u8) -> String {
-    format!("signal handler for {}", signal_name(signal))
+fn stopped(signal: u8) -> Exit {
+    Exit::UnsupportedSyscall {
+        name: format!(
+            "{}: the process stops with nobody to continue it",
+            signal_name(signal)
+        ),
+    }
+}
+
+/// The `si_code` of the most urgent of the unmasked floating-point exceptions.
+fn float_code(exceptions: u32) -> i32 {
+    match exceptions {
+        e if e & 1 != 0 => 7,
+        e if e & 4 != 0 => 3,
+        e if e & 8 != 0 => 4,
+        e if e & (2 | 16) != 0 => 5,
+        e if e & 32 != 0 => 6,
+        _ => 0,
+    }
 }
 
 /// The mnemonic of the instruction at an address.
@@ -425,13 +876,20 @@ fn mnemonic(mem: &mut Memory, rip: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Control;
     use super::super::testing::{Process, failed};
     use super::*;
-    use crate::sim::memory::{AccessKind, Protection};
+    use crate::sim::isa::state::RDI;
+
+    /// What a fault at an address does; `None` if a handler runs.
+    fn handled_fault(process: &mut Process, fault: Fault, rip: u64) -> Option<Exit> {
+        let super::super::super::Guest { cpu, mem, kernel } = &mut process.guest;
+        cpu.rip = rip;
+        kernel.fault(cpu, mem, fault, Now::default())
+    }
 
     fn fault(process: &mut Process, fault: Fault, rip: u64) -> Exit {
-        let super::super::super::Guest { cpu, mem, kernel } = &mut process.guest;
-        kernel.fault(cpu, mem, fault, rip)
+        handled_fault(process, fault, rip).expect("nothing handles it")
     }
 
     fn unmapped(addr: u64) -> Fault {
@@ -443,7 +901,8 @@ mod tests {
     }
 
     fn action(process: &mut Process, signal: u8, handler: u64) {
-        let at = process.bytes(&[&handler.to_le_bytes()[..], &[0; 24]].concat());
+        let record = Record::new().u64(handler).u64(SA_RESTORER | SA_SIGINFO);
+        let at = process.bytes(&record.u64(0x40_0090).u64(0).bytes());
         process.succeed("rt_sigaction", &[signal.into(), at, 0, 8]);
     }
 
@@ -549,15 +1008,30 @@ mod tests {
         action(&mut process, 15, SIG_IGNORE);
         assert_eq!(process.call("kill", &[100, 15]), 0);
         action(&mut process, 10, 0x40_0078);
-        let expected = Exit::UnsupportedSyscall {
-            name: "signal handler for SIGUSR1".to_owned(),
-        };
-        assert_eq!(process.exit("kill", &[100, 10]), expected);
+        let pointer = process.guest.cpu.gpr[RSP];
+        assert_eq!(process.control("kill", &[100, 10]), Control::Continue);
+        let cpu = &process.guest.cpu;
+        assert_eq!((cpu.rip, cpu.gpr[RDI]), (0x40_0078, 10));
+        assert!(cpu.gpr[RSP] < pointer - 128 && cpu.gpr[RSP] % 16 == 8);
+        // The restorer has taken the return address when it calls back.
+        process.guest.cpu.gpr[RSP] += 8;
+        assert_eq!(process.call("rt_sigreturn", &[]), 0, "the result of `kill`");
+        let cpu = &process.guest.cpu;
+        assert_eq!((cpu.rip, cpu.gpr[RSP]), (0x1234, pointer));
         action(&mut process, SIGSEGV, 0x40_0078);
-        let Exit::UnsupportedSyscall { name } = fault(&mut process, unmapped(8), 0) else {
-            panic!("handled")
-        };
-        assert_eq!(name, "signal handler for SIGSEGV");
+        assert_eq!(handled_fault(&mut process, unmapped(8), 0x77), None);
+        assert_eq!(process.guest.cpu.rip, 0x40_0078);
+        // In the handler the signal is blocked: the same fault again kills.
+        assert!(matches!(
+            fault(&mut process, unmapped(8), 0x77),
+            Exit::Signaled {
+                signal: SIGSEGV,
+                ..
+            }
+        ));
+        process.guest.cpu.gpr[RSP] += 8;
+        process.control("rt_sigreturn", &[]);
+        assert_eq!(process.guest.cpu.rip, 0x77);
         // Without an alternate stack, a handler cannot run after an overflow.
         let bottom = process.guest.kernel.layout.stack_bottom;
         assert!(matches!(

@@ -400,7 +400,7 @@ impl Kernel {
                  Gid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\nFDSize:\t64\nGroups:\t \n\
                  VmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} kB\n\
                  VmData:\t{heap:8} kB\nVmStk:\t{stack:8} kB\nVmExe:\t{code:8} kB\nVmLib:\t{:8} kB\nVmSwap:\t{:8} kB\n\
-                 Threads:\t1\nSigQ:\t0/1024\nSigPnd:\t{:016x}\nShdPnd:\t{:016x}\nSigBlk:\t{:016x}\n\
+                 Threads:\t{}\nSigQ:\t0/1024\nSigPnd:\t{:016x}\nShdPnd:\t{:016x}\nSigBlk:\t{:016x}\n\
                  SigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\n\
                  CapEff:\t{:016x}\nCapBnd:\t{:016x}\nCapAmb:\t{:016x}\nNoNewPrivs:\t0\nSeccomp:\t0\n\
                  Cpus_allowed:\t1\nCpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\n\
@@ -411,9 +411,10 @@ impl Kernel {
                 kib(mem.live_pages()),
                 0,
                 0,
-                self.signals.pending,
-                0,
-                self.signals.blocked,
+                1 + self.threads.others.len(),
+                self.threads.me.pending.bits,
+                self.signals.pending.bits,
+                self.threads.me.blocked,
                 0,
                 0,
                 0,
@@ -439,8 +440,8 @@ impl Kernel {
             mem.live_pages(),
             u64::MAX,
             layout.stack_pointer,
-            self.signals.pending,
-            self.signals.blocked,
+            self.pending(),
+            self.threads.me.blocked,
             layout.heap_start,
         )
     }

@@ -5,10 +5,21 @@ use super::filesystem::{FileId, MAX_FILE_SIZE, MAY_WRITE};
 use super::user::{
     Piece, gather, give, one_piece, scatter, take_path, take_pieces, take_u64, total,
 };
-use super::{Answer, Kernel, MarkKind, Stop, unsupported};
+use super::{Answer, Kernel, MarkKind, Stop};
 use crate::sim::memory::Memory;
 use crate::sim::outcome::{Device, Exit};
 use std::sync::Arc;
+
+/// The pieces without their first bytes.
+fn behind(pieces: &[Piece], mut bytes: u64) -> Vec<Piece> {
+    let mut rest = Vec::new();
+    for &(addr, len) in pieces {
+        let skipped = bytes.min(len);
+        bytes -= skipped;
+        rest.push((addr + skipped, len - skipped));
+    }
+    rest
+}
 
 /// A write of at most this many bytes to a pipe is done whole or not at all.
 const PIPE_ATOMIC: u64 = 4096;
@@ -224,9 +235,7 @@ impl Kernel {
                     return match (pipe.writers, nonblocking) {
                         (0, _) => Ok(0),
                         (_, true) => Err(EAGAIN.into()),
-                        _ => Err(unsupported(
-                            "read: waiting for ever on a pipe that only this process can write to",
-                        )),
+                        _ => Err(self.descriptor_wait(None, 0)),
                     };
                 }
                 let bytes = pipe.bytes.make_contiguous();
@@ -242,9 +251,7 @@ impl Kernel {
                     return Err(if nonblocking {
                         EAGAIN.into()
                     } else {
-                        unsupported(
-                            "read: waiting for ever on an event that only this process can raise",
-                        )
+                        self.descriptor_wait(None, 0)
                     });
                 }
                 let (value, left) = if semaphore {
@@ -324,8 +331,12 @@ impl Kernel {
             }
             _ => {}
         }
+        let before = self.progress();
+        let rest = behind(pieces, before);
+        let pieces: &[Piece] = if before > 0 { &rest } else { pieces };
         let mut written = 0;
-        gather(mem, pieces, |mem, bytes| {
+        let mut full = false;
+        let result = gather(mem, pieces, |mem, bytes| {
             let n = self.write_chunk(
                 mem,
                 fd,
@@ -335,8 +346,23 @@ impl Kernel {
                 total(pieces),
             )?;
             written += n;
+            full = n < bytes.len() as u64;
             Ok(n)
-        })
+        });
+        let open = self.descriptors.get(fd)?;
+        let pipe = matches!(open.object, Object::PipeWriter(_) | Object::Pair { .. });
+        match result {
+            // A writer that waits does so until everything is in the pipe.
+            Ok(n) if full && pipe && !open.nonblocking() => {
+                if n > 0 {
+                    self.descriptor_changes += 1;
+                }
+                Err(self.descriptor_wait(None, before + n))
+            }
+            Ok(n) => Ok(before + n),
+            Err(Stop::Errno(_)) if before > 0 => Ok(before),
+            Err(stop) => Err(stop),
+        }
     }
 
     /// Writes a part of one call's bytes; `whole` is the size of the call.
@@ -378,13 +404,12 @@ impl Kernel {
                     return Err(self.broken_pipe(mem));
                 }
                 let room = (PIPE_CAPACITY - pipe.bytes.len()) as u64;
-                if room < len && !nonblocking {
-                    return Err(unsupported(
-                        "write: waiting for ever on a full pipe that only this process can read",
-                    ));
-                }
                 if first && (room == 0 || whole <= PIPE_ATOMIC && room < whole) {
-                    return Err(EAGAIN.into());
+                    return if nonblocking {
+                        Err(EAGAIN.into())
+                    } else {
+                        Ok(0)
+                    };
                 }
                 let n = room.min(len);
                 pipe.bytes.extend(&bytes[..n as usize]);
@@ -400,7 +425,7 @@ impl Kernel {
                     return Err(if nonblocking {
                         EAGAIN.into()
                     } else {
-                        unsupported("write: waiting for ever on a full event")
+                        self.descriptor_wait(None, 0)
                     });
                 };
                 self.descriptors.get_mut(fd)?.object = Object::Event {
@@ -804,11 +829,17 @@ mod tests {
         );
         process.call("close", &[writer]);
         assert_eq!(process.call("read", &[reader, at, 8]), 0);
+        for (call, count) in [("read", 8), ("write", 70_000)] {
+            let mut stuck = Process::new();
+            let at = stuck.bytes(&[0; 70_000]);
+            stuck.succeed("pipe", &[at]);
+            let fd = if call == "read" { 3 } else { 4 };
+            let deadlock = Exit::Deadlock {
+                call: call.to_owned(),
+            };
+            assert_eq!(stuck.exit(call, &[fd, at, count]), deadlock);
+        }
         process.succeed("pipe", &[at]);
-        assert!(matches!(
-            process.exit("read", &[4, at, 8]),
-            Exit::UnsupportedSyscall { .. }
-        ));
         process.call("close", &[4]);
         let Exit::Signaled { signal, .. } = process.exit("write", &[5, at, 1]) else {
             panic!("SIGPIPE kills")

@@ -5,7 +5,7 @@
 use super::x87::environment::{MXCSR_MASK, restore_x87, x87_image};
 use super::{Answer, address};
 use crate::sim::isa::op::{Context, Flow};
-use crate::sim::isa::state::{MXCSR_RESET, RAX, RCX, RDX, X87};
+use crate::sim::isa::state::{Cpu, MXCSR_RESET, RAX, RCX, RDX, X87};
 use crate::sim::memory::Fault;
 use iced_x86::{Instruction, Mnemonic};
 
@@ -52,8 +52,7 @@ pub fn execute(cx: &mut Context, insn: &Instruction) -> Answer {
 }
 
 /// The components that do not stand as after reset.
-fn in_use(cx: &Context) -> u64 {
-    let cpu = &cx.cpu;
+fn in_use(cpu: &Cpu) -> u64 {
     let vectors = &cpu.vec.0[..16];
     let component = |used: bool, bit: u64| if used { bit } else { 0 };
     component(!is_initial(&cpu.x87), X87_STATE)
@@ -72,7 +71,7 @@ fn is_initial(x: &X87) -> bool {
 fn get(cx: &mut Context) -> Result<(), Fault> {
     let value = match cx.cpu.gpr[RCX] as u32 {
         0 => XCR0,
-        1 => XCR0 & in_use(cx),
+        1 => XCR0 & in_use(&cx.cpu),
         _ => return Err(Fault::GeneralProtection),
     };
     cx.cpu.gpr[RAX] = value;
@@ -107,7 +106,7 @@ enum Form {
 fn save(cx: &mut Context, insn: &Instruction, form: Form, wide: bool) -> Result<(), Fault> {
     let at = area(cx, insn)?;
     let requested = requested(cx);
-    let mut used = in_use(cx) & requested;
+    let mut used = in_use(&cx.cpu) & requested;
     if form == Form::Compacted && cx.cpu.mxcsr() != MXCSR_RESET {
         // Here MXCSR is part of the component; in the other forms it is saved on its own account.
         used |= SSE_STATE & requested;
@@ -224,13 +223,86 @@ fn restore(cx: &mut Context, insn: &Instruction, wide: bool) -> Result<(), Fault
     Ok(())
 }
 
+/// Bytes of an FXSAVE area.
+pub const FXSAVE_SIZE: usize = 512;
+/// Bytes of an XSAVE area in the standard form.
+pub const AREA_SIZE: usize = (AVX_AT + AVX_SIZE) as usize;
+
+/// What FXSAVE64 would store: x87 and SSE state.
+pub fn fxsave_image(cpu: &Cpu) -> [u8; FXSAVE_SIZE] {
+    let mut area = [0; FXSAVE_SIZE];
+    let mut image = x87_image(&cpu.x87, true);
+    image[1] |= u128::from(cpu.mxcsr()) << 64 | u128::from(MXCSR_MASK) << 96;
+    let vectors = cpu.vec.0[..16].iter().map(|v| v[0]);
+    for (bytes, word) in area
+        .chunks_exact_mut(16)
+        .zip(image.into_iter().chain(vectors))
+    {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    area
+}
+
+/// What XSAVE64 would store for all components.
+pub fn xsave_image(cpu: &Cpu) -> [u8; AREA_SIZE] {
+    let mut area = [0; AREA_SIZE];
+    area[..FXSAVE_SIZE].copy_from_slice(&fxsave_image(cpu));
+    let uppers = cpu.vec.0[..16].iter().map(|v| v[1]);
+    for (bytes, word) in area[AVX_AT as usize..].chunks_exact_mut(16).zip(uppers) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    // The old components always count as in use where the kernel saves.
+    let present = in_use(cpu) | X87_STATE | SSE_STATE;
+    area[HEADER_AT as usize..][..8].copy_from_slice(&present.to_le_bytes());
+    area
+}
+
+/// Takes x87 and SSE state from an FXSAVE area; `None`, with nothing changed, if its MXCSR is invalid.
+pub fn load_fxsave(cpu: &mut Cpu, area: &[u8; FXSAVE_SIZE]) -> Option<()> {
+    let word = |i: usize| u128::from_le_bytes(std::array::from_fn(|j| area[16 * i + j]));
+    let mxcsr = (word(1) >> 64) as u32;
+    if mxcsr & !MXCSR_MASK != 0 {
+        return None;
+    }
+    restore_x87(&mut cpu.x87, &std::array::from_fn(word), true);
+    cpu.set_mxcsr(mxcsr);
+    for (i, vector) in cpu.vec.0[..16].iter_mut().enumerate() {
+        vector[0] = word(10 + i);
+    }
+    Some(())
+}
+
+/// Takes all components from an XSAVE area in the standard form, as XRSTOR does; `None` where that faults.
+pub fn load_xsave(cpu: &mut Cpu, area: &[u8; AREA_SIZE]) -> Option<()> {
+    let word = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| area[at as usize + i]));
+    let present = word(HEADER_AT);
+    if present & !XCR0 != 0 || word(HEADER_AT + 8) != 0 || word(HEADER_AT + 16) != 0 {
+        return None;
+    }
+    load_fxsave(cpu, area.first_chunk()?)?;
+    if present & X87_STATE == 0 {
+        cpu.x87 = X87::default();
+    }
+    for (i, vector) in (0..).zip(&mut cpu.vec.0[..16]) {
+        if present & SSE_STATE == 0 {
+            vector[0] = 0;
+        }
+        let at = AVX_AT + 16 * i;
+        vector[1] = match present & AVX_STATE {
+            0 => 0,
+            _ => u128::from(word(at)) | u128::from(word(at + 8)) << 64,
+        };
+    }
+    Some(())
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod host;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::isa::state::{Cpu, RDI};
+    use crate::sim::isa::state::RDI;
     use crate::sim::memory::{Backing, Memory, PAGE_SIZE, Protection, Purpose};
     use iced_x86::{Code, MemoryOperand, Register};
 
