@@ -147,16 +147,9 @@ fn humaneval(tickmark: &str) {
         let pass = || {
             let started = Instant::now();
             let status = Command::new(tickmark)
-                .args([
-                    "evaluate",
-                    "--dataset",
-                    "humaneval",
-                    "--machine",
-                    machine,
-                    "--samples",
-                    "canonical",
-                ])
+                .args(["evaluate", "--dataset", "humaneval", "--machine", machine])
                 .arg(&problems)
+                .args(["--samples", "canonical"])
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())

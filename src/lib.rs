@@ -8,6 +8,7 @@
 //! The modules below stand in the order of that flow; [`sim`] is the machine under it.
 pub mod artifact;
 pub mod backend;
+pub mod calibrate;
 pub mod candidate;
 pub mod cli;
 pub mod dataset;

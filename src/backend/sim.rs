@@ -15,6 +15,8 @@ use crate::sim::outcome::{Device, Exit, Limits, Outcome, Program};
 use crate::sim::simulation::{Simulation, Snapshot};
 use crate::sim::uarch::Timing;
 use crate::sim::uarch::atomic::Atomic;
+use crate::sim::uarch::blocking::Blocking;
+use crate::sim::uarch::ooo::OutOfOrder;
 use crate::sim::uarch::simple::Simple;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +53,8 @@ pub struct Sim {
 enum Kind {
     Atomic(Box<Pool<Atomic>>),
     Simple(Box<Pool<Simple>>),
+    Blocking(Box<Pool<Blocking>>),
+    OutOfOrder(Box<Pool<OutOfOrder>>),
 }
 
 /// What is shared between runs: the fresh core, warm block caches, snapshots.
@@ -138,10 +142,17 @@ impl Sim {
         let profile = match options.machine.guest.profile {
             GuestProfile::X86_64V2 => Profile::x86_64_v2(),
             GuestProfile::X86_64V3 => Profile::x86_64_v3(),
+            GuestProfile::Gem5 => Profile::gem5(),
         };
         let kind = match &options.machine.core {
             Core::Atomic(core) => Kind::Atomic(Box::new(Pool::new(Atomic::new(core), profile))),
             Core::InOrder(core) => Kind::Simple(Box::new(Pool::new(Simple::new(core), profile))),
+            Core::Blocking(core) => {
+                Kind::Blocking(Box::new(Pool::new(Blocking::new(core), profile)))
+            }
+            Core::OutOfOrder(core) => {
+                Kind::OutOfOrder(Box::new(Pool::new(OutOfOrder::new(core), profile)))
+            }
         };
         Self {
             options,
@@ -161,7 +172,7 @@ impl Sim {
         program: &Program,
         points: Option<(ContentHash, SnapshotPoints)>,
         limits: &Limits,
-    ) -> Outcome {
+    ) -> (Outcome, usize) {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
         let simulation = match (points, &program.device) {
@@ -179,12 +190,13 @@ impl Sim {
         let (mut simulation, exit) = match simulation {
             Ok(Begun::Ready(simulation)) => (simulation, None),
             Ok(Begun::Ended(simulation, exit)) => (simulation, Some(exit)),
-            Err(outcome) => return *outcome,
+            Err(outcome) => return (*outcome, 0),
         };
         let exit = exit.unwrap_or_else(|| simulation.run(&expired));
         let outcome = simulation.outcome(exit);
+        let inputs_read = simulation.inputs_read();
         pool.give_back(simulation.into_engine());
-        outcome
+        (outcome, inputs_read)
     }
 
     /// A simulation at its first instruction.
@@ -380,16 +392,47 @@ impl Backend for Sim {
     ) -> Result<Measurement, BackendFailure> {
         let program = self.program(artifact, arguments, stdin)?;
         let points = match artifact {
-            Artifact::Python(python) if self.options.snapshots => python
-                .snapshot_points()
-                .map(|points| (python.fingerprint.content_hash(), points)),
-            _ => None,
+            Artifact::Python(python) => python.snapshot_points(),
+            Artifact::Elf(_) => None,
         };
-        let outcome = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, points, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, points, limits),
+        let warm = points
+            .filter(|_| self.options.snapshots)
+            .map(|points| (artifact.fingerprint().content_hash(), points));
+        let (outcome, inputs_read) = match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::Simple(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::Blocking(pool) => self.simulate(pool, &program, warm, limits),
+            Kind::OutOfOrder(pool) => self.simulate(pool, &program, warm, limits),
         };
+        match (&outcome.exit, points) {
+            (Exit::WallClock | Exit::LoadFailed { .. }, _) => {}
+            // Nothing of the candidate is known by then: its verdict cannot depend on what happened.
+            (exit, Some(points)) if inputs_read <= points.interpreter => {
+                return Err(not_begun(exit));
+            }
+            _ => {}
+        }
         Ok(self.measurement(outcome))
+    }
+}
+
+/// The interpreter and its modules came to an end before the candidate was read.
+fn not_begun(exit: &Exit) -> BackendFailure {
+    let (how, remedy) = match exit {
+        Exit::InstructionLimit => (
+            "reached the instruction limit",
+            "raise `--max-instructions`",
+        ),
+        Exit::MemoryLimit => ("reached the memory limit", "raise `--max-memory`"),
+        Exit::StackOverflow { .. } => ("reached the stack limit", "raise `--max-stack`"),
+        _ => (
+            "ended",
+            "check the interpreter with `tickmark doctor`, and `tickmark run -- python3` with a script",
+        ),
+    };
+    BackendFailure {
+        what: format!("the interpreter {how} before it read the candidate ({exit:?})"),
+        remedy: remedy.to_owned(),
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Command {
     Evaluate(EvaluateArgs),
     /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
     Demo(DemoArgs),
+    /// Compare the timing models with captures of another simulator and print the table of errors.
+    Calibrate(CalibrateArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
@@ -178,6 +180,17 @@ pub(super) struct EvaluateArgs {
 pub(super) struct DemoArgs {
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark calibrate`.
+#[derive(Debug, Args)]
+pub(super) struct CalibrateArgs {
+    /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
+    #[arg(long, value_name = "DIR")]
+    pub(super) captures: PathBuf,
+    /// Only this machine.
+    #[arg(long, value_name = "NAME")]
+    pub(super) machine: Option<String>,
 }
 
 /// `tickmark doctor`.

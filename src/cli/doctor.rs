@@ -1,10 +1,11 @@
 //! `tickmark doctor`: what is found, what is missing, how to get it.
 use super::args::DoctorArgs;
+use super::error::CliError;
 use super::{Status, print_data};
 use crate::artifact::{Toolchain, ToolchainOptions, facts};
 use std::fmt::Write;
 
-pub(super) fn doctor(args: &DoctorArgs) -> Status {
+pub(super) fn doctor(args: &DoctorArgs) -> Result<Status, CliError> {
     let facts = facts(&Toolchain::new(ToolchainOptions::default()));
     let missing = facts
         .iter()
@@ -32,10 +33,10 @@ pub(super) fn doctor(args: &DoctorArgs) -> Status {
             );
         }
     }
-    print_data(&text);
-    if missing {
+    print_data(text)?;
+    Ok(if missing {
         Status::Negative
     } else {
         Status::Success
-    }
+    })
 }

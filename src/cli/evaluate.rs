@@ -2,6 +2,7 @@
 use super::args::{BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, cache_folder};
 use super::error::CliError;
 use super::progress::Told;
+use super::run::mebibytes;
 use super::{Status, machines, print_data};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
@@ -63,7 +64,7 @@ pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
         &args.candidates,
         args.candidates.out.as_deref(),
     )?;
-    Ok(show(&[(form.name(), result)], &args.candidates))
+    show(&[(form.name(), result)], &args.candidates)
 }
 
 /// The model of one `--samples`.
@@ -146,6 +147,12 @@ fn run(
     out: Option<&Path>,
 ) -> Result<EvaluationResult, CliError> {
     let machine = machines::resolve(&args.machine)?;
+    if args.k.contains(&0) {
+        return Err(CliError::usage(
+            "`--k 0` is out of range",
+            "give numbers of samples from 1 on",
+        ));
+    }
     let usage = |error: String| CliError::usage(error, String::new());
     let mut options = BuildOptions {
         optimisation: args.optimisation.parse().map_err(usage)?,
@@ -157,7 +164,7 @@ fn run(
         isa: args.isa.parse().map_err(usage)?,
         ..BuildOptions::default()
     };
-    options.limits.memory_bytes = args.compile_memory << 20;
+    options.limits.memory_bytes = mebibytes(args.compile_memory, "compile-memory")?;
     options.limits.cpu = Duration::from_secs(args.compile_cpu);
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
@@ -255,21 +262,21 @@ fn carry_out<B: Backend>(
     Ok(result)
 }
 
-fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Status {
+fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Result<Status, CliError> {
     let mut failures = 0;
     for (name, result) in results {
         if args.json {
-            print_data(&result.to_json_lines());
+            print_data(result.to_json_lines())?;
         } else {
             let table = result.summary.to_table();
             if results.len() > 1 {
-                print_data(&format!("{name}\n"));
+                print_data(format!("{name}\n"))?;
             }
-            print_data(&if args.markdown {
+            print_data(if args.markdown {
                 report::to_markdown(&table)
             } else {
                 report::to_text(&table)
-            });
+            })?;
         }
         failures += result.failures_of_ours();
         for row in result
@@ -289,9 +296,9 @@ fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Status {
         eprintln!(
             "warning: {failures} samples have no result because of failures that are not theirs"
         );
-        return Status::Failure;
+        return Ok(Status::Failure);
     }
-    Status::Success
+    Ok(Status::Success)
 }
 
 pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
@@ -308,5 +315,5 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
         let result = run(loaded, plan.models, &args.candidates, out.as_deref())?;
         results.push((title, result));
     }
-    Ok(show(&results, &args.candidates))
+    show(&results, &args.candidates)
 }

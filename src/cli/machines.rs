@@ -19,7 +19,7 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
                 let _ = writeln!(text, "{:<12} {}", entry.name, entry.description());
             }
         }
-        print_data(&text);
+        print_data(text)?;
         return Ok(Status::Success);
     };
     let machine = resolve(&MachineArgs {
@@ -27,9 +27,9 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
         overrides: args.overrides.clone(),
     })?;
     if args.json {
-        print_data(&format!("{:#}\n", machine.effective()));
+        print_data(format!("{:#}\n", machine.effective()))?;
     } else {
-        print_data(&machine.effective_toml());
+        print_data(machine.effective_toml())?;
     }
     Ok(Status::Success)
 }

@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything said to a person to standard error.
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
+mod calibrate;
 mod doctor;
 mod error;
 mod evaluate;
@@ -58,7 +59,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
-        Command::Doctor(args) => Ok(doctor::doctor(&args)),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
     };
     match result {
@@ -77,11 +79,19 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Prints data. A reader that closes the pipe early is nobody's failure.
-fn print_data(text: &str) {
-    use std::io::Write;
+/// Prints data. A reader that closes the pipe early is nobody's failure; a full disk is one.
+fn print_data(data: impl AsRef<[u8]>) -> Result<(), CliError> {
+    use std::io::{ErrorKind, Write};
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout
-        .write_all(text.as_bytes())
+    let written = stdout
+        .write_all(data.as_ref())
         .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CliError {
+            message: format!("cannot write to standard output: {error}"),
+            hint: "check the disk or the program that it goes to".to_owned(),
+            status: Status::Failure,
+        }),
+        _ => Ok(()),
+    }
 }

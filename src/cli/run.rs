@@ -19,23 +19,25 @@ use std::time::Duration;
 /// Version of the JSON object that `run --json` prints; docs/formats.md describes it.
 const SCHEMA_VERSION: u32 = 1;
 
+/// The bytes of an option in MiB.
+pub(super) fn mebibytes(mib: u64, option: &str) -> Result<u64, CliError> {
+    mib.checked_mul(1 << 20)
+        .filter(|&bytes| bytes > 0 && bytes <= 1 << 45)
+        .ok_or_else(|| {
+            CliError::usage(
+                format!("`--{option} {mib}` is out of range"),
+                "give a number of MiB from 1 to 33554432",
+            )
+        })
+}
+
 impl LimitArgs {
     pub(super) fn limits(&self) -> Result<Limits, CliError> {
-        let bytes = |mib: u64, name: &str| {
-            mib.checked_mul(1 << 20)
-                .filter(|&b| b > 0 && b <= 1 << 45)
-                .ok_or_else(|| {
-                    CliError::usage(
-                        format!("`--{name} {mib}` is out of range"),
-                        "give a number of MiB from 1 to 33554432",
-                    )
-                })
-        };
         Ok(Limits {
             instructions: self.max_instructions,
-            memory_bytes: bytes(self.max_memory, "max-memory")?,
-            stack_bytes: bytes(self.max_stack, "max-stack")?,
-            output_bytes: bytes(self.max_output, "max-output")?,
+            memory_bytes: mebibytes(self.max_memory, "max-memory")?,
+            stack_bytes: mebibytes(self.max_stack, "max-stack")?,
+            output_bytes: mebibytes(self.max_output, "max-output")?,
         })
     }
 }
@@ -77,9 +79,10 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
     };
     if args.json {
         let object = to_json(&measurement, &artifact, program, &machine);
-        print_data(&format!("{object}\n"));
+        print_data(format!("{object}\n"))?;
     } else {
-        relay(&measurement);
+        print_data(&measurement.stdout)?;
+        let _ = std::io::stderr().write_all(&measurement.stderr);
         summarise(&measurement);
     }
     Ok(match measurement.exit {
@@ -194,12 +197,6 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
             "check the path and its permissions",
         )
     })
-}
-
-fn relay(measurement: &Measurement) {
-    let _ = std::io::stdout().write_all(&measurement.stdout);
-    let _ = std::io::stdout().flush();
-    let _ = std::io::stderr().write_all(&measurement.stderr);
 }
 
 fn summarise(measurement: &Measurement) {

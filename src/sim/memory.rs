@@ -154,7 +154,7 @@ pub struct Region {
 pub struct Access {
     /// Guest address of the first byte.
     pub addr: u64,
-    /// Bytes, at most 64.
+    /// Bytes, at most 64. None: no access, but work that an instruction did; the address is its amount.
     pub size: u8,
     /// A store rather than a load.
     pub store: bool,
@@ -1042,6 +1042,18 @@ impl Memory {
             size,
             store: false,
         });
+    }
+    /// Records how much work an instruction did that takes its time by the values: a divide, whose microcode goes on for
+    /// as many steps as its quotient needs. It stands among the accesses as one of no bytes; the address is the amount.
+    #[inline]
+    pub(crate) fn record_work(&mut self, amount: u64) {
+        if self.recording {
+            self.accesses.push(Access {
+                addr: amount,
+                size: 0,
+                store: false,
+            });
+        }
     }
     /// Forgets the recorded accesses.
     #[inline(always)]

@@ -129,6 +129,11 @@ impl<T: Timing> Simulation<T> {
         }
     }
 
+    /// How many inputs the driver has read from its device.
+    pub fn inputs_read(&self) -> usize {
+        self.kernel.inputs_read()
+    }
+
     /// The block cache, for the next run on this thread.
     pub fn into_engine(self) -> Engine<T> {
         self.engine

@@ -237,6 +237,8 @@ fn files_that_hold_nothing_to_evaluate_are_usage_errors() {
         "evaluate --dataset humaneval problems.jsonl --samples m=samples.jsonl --machine nonsense",
         "evaluate --dataset humaneval problems.jsonl --samples m=samples.jsonl --max-memory 0",
         "evaluate --dataset humaneval problems.jsonl --samples m=samples.jsonl --optimisation fast",
+        "evaluate --dataset humaneval problems.jsonl --samples m=samples.jsonl --compile-memory 17592186044417",
+        "evaluate --dataset humaneval problems.jsonl --samples m=samples.jsonl --k 0",
         "evaluate --dataset stdio problems.jsonl --samples m=samples.jsonl --language perl",
         "evaluate --dataset humaneval problems.jsonl",
     ] {
@@ -247,5 +249,25 @@ fn files_that_hold_nothing_to_evaluate_are_usage_errors() {
             .finish();
         assert_eq!(finished.code, 2, "{arguments}: {finished:?}");
         assert!(!finished.stderr.is_empty());
+    }
+}
+
+#[test]
+fn limits_too_small_for_the_interpreter_are_no_fault_of_the_candidates() {
+    let scratch = Scratch::new();
+    scratch.write("problems.jsonl", lines(&[problem("T/0")]));
+    scratch.write("samples.jsonl", lines(&[solution("T/0", GOOD)]));
+    for (option, remedy) in [
+        ("--max-instructions 1000000", "--max-instructions"),
+        ("--max-memory 4", "--max-memory"),
+    ] {
+        let first = evaluate(&scratch, "humaneval", option);
+        assert_eq!(first.code, 3, "{first:?}");
+        let verdict = &first.json_lines()[0]["verdict"];
+        assert_eq!(verdict["kind"], "backend_failure", "{verdict}");
+        assert!(verdict["remedy"].to_string().contains(remedy), "{verdict}");
+        told(&first, &["warning", "failures that are not theirs"]);
+        let fresh = evaluate(&scratch, "humaneval", &format!("{option} --no-snapshot"));
+        assert_eq!(fresh.stdout, first.stdout);
     }
 }

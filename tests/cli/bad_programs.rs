@@ -195,3 +195,28 @@ fn wrong_options_are_usage_errors() {
         assert!(finished.stdout.is_empty() && !finished.stderr.is_empty());
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+    use std::process::{Command, Stdio};
+    let binary = env!("CARGO_BIN_EXE_tickmark");
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        println!("skipped: this host has no /dev/full");
+        return;
+    };
+    let output = Command::new(binary)
+        .arg("machines")
+        .stdout(full)
+        .output()
+        .expect("cargo has built the binary");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+    let mut child = Command::new(binary)
+        .args(["machines", "simple"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("cargo has built the binary");
+    drop(child.stdout.take());
+    let status = child.wait().expect("our own child");
+    assert_eq!(status.code(), Some(0));
+}

@@ -8,7 +8,9 @@ use tickmark::sim::isa::run::Engine;
 use tickmark::sim::machine::{Core, catalog};
 use tickmark::sim::outcome::{Exit, Limits, Outcome, Program};
 use tickmark::sim::simulation::Simulation;
-use tickmark::sim::uarch::{Timing, atomic::Atomic, simple::Simple};
+use tickmark::sim::uarch::{
+    Timing, atomic::Atomic, blocking::Blocking, ooo::OutOfOrder, simple::Simple,
+};
 
 /// Stops of one run.
 const STOPS: u64 = 40;
@@ -74,11 +76,13 @@ fn check<T: Timing>(core: &T, program: &Program) {
     assert_eq!(told(&broken.outcome(exit)), told(&expected));
 }
 
-fn check_on_both(program: &Program) {
-    for name in ["atomic", "simple"] {
+fn check_on_every_core(program: &Program) {
+    for name in ["atomic", "simple", "gem5-timing", "gem5-o3"] {
         match catalog::machine(name).expect("it is built in").core {
             Core::Atomic(core) => check(&Atomic::new(&core), program),
             Core::InOrder(core) => check(&Simple::new(&core), program),
+            Core::Blocking(core) => check(&Blocking::new(&core), program),
+            Core::OutOfOrder(core) => check(&OutOfOrder::new(&core), program),
         }
     }
 }
@@ -87,7 +91,7 @@ fn check_on_both(program: &Program) {
 fn runs_with_threads_are_taken_up_at_any_instruction() {
     let flags = ["-std=c++17", "-O1", "-static", "-pthread"];
     if let Some(path) = compiled("threads.cpp", &flags) {
-        check_on_both(&program(&path, "all"));
+        check_on_every_core(&program(&path, "all"));
     }
 }
 
@@ -101,6 +105,6 @@ fn runs_with_processes_are_taken_up_at_any_instruction() {
 #[test]
 fn runs_with_signals_and_timers_are_taken_up_at_any_instruction() {
     if let Some(path) = compiled("signals.c", &["-O1", "-static"]) {
-        check_on_both(&program(&path, ""));
+        check_on_every_core(&program(&path, ""));
     }
 }

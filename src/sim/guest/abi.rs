@@ -123,6 +123,8 @@ pub(super) const AT_UID: u64 = 11;
 pub(super) const AT_EUID: u64 = 12;
 pub(super) const AT_GID: u64 = 13;
 pub(super) const AT_EGID: u64 = 14;
+/// The vDSO.
+pub(super) const AT_SYSINFO_EHDR: u64 = 33;
 pub(super) const AT_PLATFORM: u64 = 15;
 pub(super) const AT_HWCAP: u64 = 16;
 pub(super) const AT_CLKTCK: u64 = 17;

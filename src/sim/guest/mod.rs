@@ -258,7 +258,10 @@ fn map_stack(
             STACK_RANGE.end()
         ));
     }
-    let size = limits.stack_bytes.next_multiple_of(PAGE_SIZE);
+    let size = limits
+        .stack_bytes
+        .min(profile.stack_bytes)
+        .next_multiple_of(PAGE_SIZE);
     // Linux gives arguments and environment a quarter of the stack.
     if strings.size() > size / 4 {
         return Err(format!(
@@ -273,7 +276,7 @@ fn map_stack(
         protection = protection.union(Protection::EXECUTE);
     }
     mem.map(bottom, size, protection, Backing::Anonymous, Purpose::Stack);
-    Ok((bottom, profile.mmap_top.min(bottom - STACK_GUARD)))
+    Ok((bottom, profile.mmap_top.min(bottom - STACK_GUARD.min(size))))
 }
 
 /// Finds the program's ELF file, following `#!` lines as Linux does.

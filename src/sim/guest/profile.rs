@@ -27,17 +27,33 @@ pub struct Profile {
     pub start_time_s: u64,
     /// CLOCK_MONOTONIC at the start, seconds.
     pub uptime_s: u64,
+    /// How the initial stack is laid out.
+    pub stack_layout: StackLayout,
+    /// Most address space that the stack takes: where mappings begin does not follow a larger limit.
+    pub stack_bytes: u64,
+    /// `rseq` answers success without doing anything, as gem5 does; glibc then believes in it.
+    pub accepts_rseq: bool,
+}
+
+/// How the initial stack is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackLayout {
+    /// As Linux lays it out.
+    Linux,
+    /// As gem5's system-call emulation lays it out, which decides how data on the stack falls into lines.
+    Gem5,
 }
 
 impl Profile {
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&'static str; 2] = ["x86-64-v2", "x86-64-v3"];
+    pub const NAMES: [&'static str; 3] = ["x86-64-v2", "x86-64-v3", "gem5"];
 
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "x86-64-v2" => Some(Self::x86_64_v2()),
             "x86-64-v3" => Some(Self::x86_64_v3()),
+            "gem5" => Some(Self::gem5()),
             _ => None,
         }
     }
@@ -60,6 +76,30 @@ impl Profile {
             kernel_release: "6.1.0",
             start_time_s: 1_704_067_200,
             uptime_s: 1000,
+            stack_layout: StackLayout::Linux,
+            stack_bytes: u64::MAX,
+            accepts_rseq: false,
+        }
+    }
+
+    /// What gem5 24 shows its guests in system-call emulation, so that the same program runs the same instructions.
+    ///
+    /// Its CPUID names a processor of 2006 with SSE3 and SSSE3, so glibc chooses its SSE2 routines.
+    pub fn gem5() -> Self {
+        Self {
+            name: "gem5",
+            cpuid: gem5_cpuid().into(),
+            pie_base: 0x5555_5555_4000,
+            mmap_top: 0x7fff_f7ff_f000,
+            stack_top: USER_END,
+            hwcap2: 0,
+            minimum_signal_stack: 1440,
+            kernel_release: "5.1.0",
+            start_time_s: 1_000_000_000,
+            uptime_s: 0,
+            stack_layout: StackLayout::Gem5,
+            stack_bytes: 64 << 20,
+            accepts_rseq: true,
         }
     }
 
@@ -239,6 +279,42 @@ fn cpuid(level: &Level) -> Vec<CpuidLeaf> {
     }
     leaves.sort_by_key(|l| (l.leaf, l.subleaf));
     leaves
+}
+
+/// Measured with a guest that prints its CPUID under gem5 24.0.0.1.
+fn gem5_cpuid() -> Vec<CpuidLeaf> {
+    [
+        (0x0, [0xd, 0x6f67_7948, 0x656e_6975, 0x6e65_476e]),
+        (0x1, [0x0002_0f51, 0x805, 0x209, 0xefdb_fbff]),
+        (0x7, [0, 0x0180_0000, 0, 0]),
+        (
+            0x8000_0000,
+            [0x8000_0008, 0x6f67_7948, 0x656e_6975, 0x6e65_476e],
+        ),
+        (0x8000_0001, [0x0002_0f51, 0x405, 0x0002_0001, 0xebd3_fbff]),
+        (
+            0x8000_0002,
+            [0x656b_6146, 0x6d65_6720, 0x3878_2035, 0x3436_5f36],
+        ),
+        (0x8000_0003, [0x5550_4320, 0, 0, 0]),
+        (
+            0x8000_0005,
+            [0xff08_ff08, 0xff20_ff20, 0x4002_0140, 0x4002_0140],
+        ),
+        (0x8000_0006, [0, 0x4200_4200, 0x0400_8140, 0]),
+        (
+            0x8000_0007,
+            [0x8000_0018, 0x6874_7541, 0x444d_4163, 0x6974_6e65],
+        ),
+        (0x8000_0008, [0x3030, 0, 0, 0]),
+    ]
+    .into_iter()
+    .map(|(leaf, out)| CpuidLeaf {
+        leaf,
+        subleaf: None,
+        out,
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The initial stack: strings, auxiliary vector, environment and arguments, laid out as Linux lays them out.
 use super::abi::*;
 use super::elf::PROGRAM_HEADER_SIZE;
-use super::profile::Profile;
-use crate::sim::memory::{Fault, Memory, PAGE_SIZE};
+use super::profile::{Profile, StackLayout};
+use crate::sim::memory::{Backing, Fault, Memory, PAGE_SIZE, Protection, Purpose};
 
 /// What the auxiliary vector says about the loaded files.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,9 @@ pub(super) fn build(
     strings: Strings<'_>,
     loaded: Loaded,
 ) -> Result<Layout, Fault> {
+    if profile.stack_layout == StackLayout::Gem5 {
+        return build_as_gem5(mem, profile, strings, loaded);
+    }
     let mut at = profile.stack_top - 8;
     let mut push = |mem: &mut Memory, bytes: &[u8], terminated: bool| -> Result<u64, Fault> {
         at -= bytes.len() as u64 + u64::from(terminated);
@@ -119,10 +122,96 @@ pub(super) fn build(
     Ok(Layout { pointer, auxv })
 }
 
+/// The layout of gem5's system-call emulation: path, environment and arguments (padded to 16 bytes), platform and
+/// random bytes, auxiliary vector, pointers. Its vector has no HWCAP2, and its AT_EXECFN points at the pointers of the
+/// arguments. It passes a page of old system-call entries as the vDSO: a header of zeros, from which the C library
+/// takes that there are no functions. Here that page lies above the mappings, as the real one is beyond user space.
+fn build_as_gem5(
+    mem: &mut Memory,
+    profile: &Profile,
+    strings: Strings<'_>,
+    loaded: Loaded,
+) -> Result<Layout, Fault> {
+    const HWCAP: u64 = 0x078b_fbff;
+    const ID: u64 = 100;
+    mem.map(
+        profile.mmap_top,
+        PAGE_SIZE,
+        Protection::READ,
+        Backing::Anonymous,
+        Purpose::Anonymous,
+    );
+    let path = profile.stack_top - 8 - (strings.executable.len() as u64 + 1);
+    mem.copy_in(path, strings.executable)?;
+    let mut at = path;
+    let mut place = |mem: &mut Memory, list: &[Vec<u8>]| -> Result<Vec<u64>, Fault> {
+        at -= list.iter().map(|s| s.len() as u64 + 1).sum::<u64>();
+        let mut next = at;
+        list.iter()
+            .map(|string| {
+                let here = next;
+                mem.copy_in(here, string)?;
+                next += string.len() as u64 + 1;
+                Ok(here)
+            })
+            .collect()
+    };
+    let environment = place(mem, strings.environment)?;
+    let arguments = place(mem, strings.arguments)?;
+    let information = (profile.stack_top - at).next_multiple_of(16);
+    let platform: &[u8] = b"x86_64";
+    let random =
+        profile.stack_top - information - (strings.random.len() + platform.len() + 1) as u64;
+    mem.copy_in(random, &strings.random)?;
+    mem.copy_in(random + 16, platform)?;
+
+    let entries = 18;
+    let pointers = 1 + arguments.len() as u64 + 1 + environment.len() as u64 + 1;
+    let frame = 8 * pointers + 16 * (entries + 1);
+    let auxiliary = (strings.random.len() + platform.len() + 1) as u64;
+    let padding = (frame + auxiliary).next_multiple_of(16) - (frame + auxiliary);
+    let pointer = random - padding - frame;
+    let auxv: Vec<u8> = [
+        (AT_SYSINFO_EHDR, profile.mmap_top),
+        (AT_HWCAP, HWCAP),
+        (AT_PAGESZ, PAGE_SIZE),
+        (AT_CLKTCK, CLOCK_TICKS),
+        (AT_PHDR, loaded.headers),
+        (AT_PHENT, PROGRAM_HEADER_SIZE),
+        (AT_PHNUM, loaded.header_count),
+        (AT_BASE, loaded.interpreter_base),
+        (AT_FLAGS, 0),
+        (AT_ENTRY, loaded.entry),
+        (AT_UID, ID),
+        (AT_EUID, ID),
+        (AT_GID, ID),
+        (AT_EGID, ID),
+        (AT_SECURE, 0),
+        (AT_RANDOM, random),
+        (AT_EXECFN, pointer + 8),
+        (AT_PLATFORM, random + 16),
+        (AT_NULL, 0),
+    ]
+    .iter()
+    .flat_map(|&(key, value)| [key, value])
+    .flat_map(u64::to_le_bytes)
+    .collect();
+    let mut block: Vec<u8> = [arguments.len() as u64]
+        .into_iter()
+        .chain(arguments)
+        .chain([0])
+        .chain(environment)
+        .chain([0])
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    block.extend_from_slice(&auxv);
+    mem.copy_in(pointer, &block)?;
+    Ok(Layout { pointer, auxv })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::memory::{Backing, Protection, Purpose};
 
     #[test]
     fn the_stack_reads_back_as_a_process_reads_it() {

@@ -16,9 +16,17 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 /// Makes a factory for each call: where many instructions are asked about, use [`fixed_access_count_with`].
 pub fn fixed_access_count(instruction: &Instruction) -> Option<u8> {
     if !is_variable(instruction) && !names_memory(instruction) {
-        return Some(0);
+        return Some(works_by_value(instruction));
     }
     fixed_access_count_with(&mut InstructionInfoFactory::new(), instruction)
+}
+
+/// One for a divide, which records its work behind its load.
+fn works_by_value(instruction: &Instruction) -> u8 {
+    u8::from(matches!(
+        instruction.mnemonic(),
+        Mnemonic::Div | Mnemonic::Idiv
+    ))
 }
 
 /// Whether any operand is memory or the stack: most instructions are answered without asking the factory.
@@ -37,10 +45,10 @@ pub fn fixed_access_count_with(
     if is_variable(instruction) {
         return None;
     }
+    let mut count = works_by_value(instruction);
     if touches_no_data(instruction) || !names_memory(instruction) {
-        return Some(0);
+        return Some(count);
     }
-    let mut count = 0;
     for memory in factory.info(instruction).used_memory() {
         let size = memory.memory_size().size() as u64;
         if size > 32 || size == 0 || memory.vsib_size() != 0 {

@@ -2,7 +2,7 @@
 //!
 //! [`translate`] picks one for an instruction, or answers `None`, and then the complete path of `exec` serves. The file
 //! is long because it is a table.
-use super::exec::integer::{adc_flags, condition_number, sbb_flags, shift_value};
+use super::exec::integer::{adc_flags, condition_number, quotient_steps, sbb_flags, shift_value};
 use super::exec::sse_integer::table;
 use super::exec::{gpr_number, is_high_byte, vec_number};
 use super::fast_avx;
@@ -690,6 +690,7 @@ fn div32_r(cx: &mut Context, op: &Op) -> Flow {
     }
     cx.cpu.gpr[RAX] = dividend / divisor;
     cx.cpu.gpr[RDX] = dividend % divisor;
+    cx.mem.record_work(quotient_steps(cx.cpu.gpr[RAX]));
     Flow::Next
 }
 fn div64_r(cx: &mut Context, op: &Op) -> Flow {
@@ -707,6 +708,7 @@ fn div64_r(cx: &mut Context, op: &Op) -> Flow {
         cx.cpu.gpr[RAX] = (dividend / u128::from(divisor)) as u64;
         cx.cpu.gpr[RDX] = (dividend % u128::from(divisor)) as u64;
     }
+    cx.mem.record_work(quotient_steps(cx.cpu.gpr[RAX]));
     Flow::Next
 }
 fn idiv32_r(cx: &mut Context, op: &Op) -> Flow {
@@ -720,6 +722,7 @@ fn idiv32_r(cx: &mut Context, op: &Op) -> Flow {
     };
     cx.cpu.gpr[RAX] = quotient as u64 & 0xffff_ffff;
     cx.cpu.gpr[RDX] = dividend.wrapping_rem(divisor) as u64 & 0xffff_ffff;
+    cx.mem.record_work(quotient_steps(quotient.unsigned_abs()));
     Flow::Next
 }
 

@@ -32,7 +32,16 @@ macro_rules! embedded {
 }
 
 /// Every built-in machine.
-pub const ENTRIES: &[Entry] = embedded!["atomic", "simple", "test-tiny"];
+pub const ENTRIES: &[Entry] = embedded![
+    "atomic",
+    "simple",
+    "gem5-timing",
+    "gem5-o3",
+    "gem5-o3-notso",
+    "skylake",
+    "skylake-stride",
+    "test-tiny"
+];
 
 /// The entry of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
@@ -97,7 +106,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "machine `simpel`: no built-in machine has this name; \
-             the built-in machines are atomic, simple, test-tiny; or give the path of a machine file"
+             the built-in machines are atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, \
+             skylake-stride, test-tiny; or give the path of a machine file"
         );
     }
 

@@ -1,7 +1,8 @@
 //! The complete model written back out, and its content hash.
+use super::detailed::Found;
 use super::keys::{self, Kind};
 use super::settings::{Origin, Settings, Value};
-use super::{Core, Machine, MicroOpTable};
+use super::{Core, Machine};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -105,13 +106,25 @@ impl Machine {
                 let table = match &self.core {
                     Core::Atomic(core) => core.micro_ops,
                     Core::InOrder(core) => core.micro_ops,
+                    Core::Blocking(core) => core.micro_ops,
+                    Core::OutOfOrder(core) => core.micro_ops,
                 };
-                match table {
-                    MicroOpTable::Hardware => text("hardware"),
-                }
+                text(table.name())
             }
             "guest.profile" => text(self.guest.profile.name()),
-            _ => self.in_order_value(path).map(Value::Integer),
+            _ => {
+                let found = match &self.core {
+                    Core::Atomic(_) | Core::InOrder(_) => {
+                        return self.in_order_value(path).map(Value::Integer);
+                    }
+                    Core::Blocking(core) => core.value(path),
+                    Core::OutOfOrder(core) => core.value(path),
+                };
+                found.map(|found| match found {
+                    Found::Integer(number) => Value::Integer(number),
+                    Found::Text(text) => Value::Text(text),
+                })
+            }
         }
     }
 

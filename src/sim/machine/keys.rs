@@ -9,17 +9,28 @@ pub enum Kind {
     Atomic,
     /// In order, one micro-op a cycle.
     InOrder,
+    /// One micro-op after the other, each access in full.
+    Blocking,
+    /// Out of order.
+    OutOfOrder,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Atomic, Self::InOrder];
+    pub const ALL: [Self; 4] = [
+        Self::Atomic,
+        Self::InOrder,
+        Self::Blocking,
+        Self::OutOfOrder,
+    ];
 
     /// As it stands in `core.kind`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Atomic => "atomic",
             Self::InOrder => "in-order",
+            Self::Blocking => "blocking",
+            Self::OutOfOrder => "out-of-order",
         }
     }
 }
@@ -54,6 +65,18 @@ pub struct Key {
 
 const ALL: &[Kind] = &Kind::ALL;
 const IN_ORDER: &[Kind] = &[Kind::InOrder];
+/// Cores whose caches are modelled level by level.
+const DETAILED: &[Kind] = &[Kind::Blocking, Kind::OutOfOrder];
+const CACHED: &[Kind] = &[Kind::InOrder, Kind::Blocking, Kind::OutOfOrder];
+const OUT_OF_ORDER: &[Kind] = &[Kind::OutOfOrder];
+const PREDICTING: &[Kind] = &[Kind::InOrder, Kind::OutOfOrder];
+const WIDTH: Values = Values::Integer(1, 64);
+const QUEUE: Values = Values::Integer(1, 1024);
+const DELAY: Values = Values::Integer(1, 64);
+const REPLACEMENT: Values = Values::OneOf(&["lru", "tree-plru"]);
+const INCLUSION: Values = Values::OneOf(&["mostly-inclusive", "mostly-exclusive"]);
+const PREFETCHER: Values = Values::OneOf(&["none", "stride"]);
+const PICOSECONDS: Values = Values::Integer(0, 100_000_000);
 const CYCLES: Values = Values::Integer(1, 1_000_000);
 const SIZE: Values = Values::Integer(16, 1 << 32);
 const WAYS: Values = Values::Integer(1, 64);
@@ -71,10 +94,10 @@ macro_rules! keys {
 pub const KEYS: &[Key] = keys![
     "name", "-", Values::Text, ALL, "every result", "name of the machine";
     "description", "-", Values::Text, ALL, "the list of machines", "what the machine is for, in one line";
-    "core.kind", "-", Values::OneOf(&["atomic", "in-order"]), ALL, "uarch", "timing model";
+    "core.kind", "-", Values::OneOf(&["atomic", "in-order", "blocking", "out-of-order"]), ALL, "uarch", "timing model";
     "core.frequency_hz", "Hz", Values::Integer(1_000_000, 100_000_000_000), ALL, "guest clocks, simulated time",
         "core clock; on `atomic` one instruction counts as one cycle for clocks";
-    "core.micro_ops", "-", Values::OneOf(&["hardware"]), ALL, "uarch/crack.rs",
+    "core.micro_ops", "-", Values::OneOf(&["hardware", "gem5"]), ALL, "uarch/crack.rs, uarch/crack_gem5.rs",
         "table that turns instructions into micro-ops";
     "core.integer_divide_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs",
         "time that a divide of at most 32 bits holds the core";
@@ -88,20 +111,119 @@ pub const KEYS: &[Key] = keys![
         "time that an x87 transcendental (FSIN, FYL2X, ...) holds the core";
     "core.misprediction_cycles", "cycles", Values::Integer(0, 1_000_000), IN_ORDER, "uarch/simple.rs",
         "time lost by a wrongly predicted branch";
+    "core.fetch_buffer_bytes", "bytes", Values::Integer(8, 64), OUT_OF_ORDER, "uarch/ooo.rs", "taken from the instruction cache at a time; a power of two";
+    "core.fetch_queue_entries", "-", QUEUE, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops between fetch and decode";
+    "core.fetch_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops fetched a cycle";
+    "core.decode_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops decoded a cycle";
+    "core.rename_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops renamed a cycle";
+    "core.dispatch_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops dispatched a cycle";
+    "core.issue_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops issued a cycle";
+    "core.commit_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops committed a cycle";
+    "core.squash_width", "-", WIDTH, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops a cycle that leave the window after a misprediction";
+    "core.fetch_to_decode_cycles", "cycles", DELAY, OUT_OF_ORDER, "uarch/ooo.rs", "from fetch to decode";
+    "core.decode_to_rename_cycles", "cycles", DELAY, OUT_OF_ORDER, "uarch/ooo.rs", "from decode to rename";
+    "core.rename_to_dispatch_cycles", "cycles", DELAY, OUT_OF_ORDER, "uarch/ooo.rs", "from rename to dispatch";
+    "core.execute_to_commit_cycles", "cycles", DELAY, OUT_OF_ORDER, "uarch/ooo.rs", "from execution to the stage that commits";
+    "core.trap_cycles", "cycles", DELAY, OUT_OF_ORDER, "uarch/ooo.rs", "that a system call takes beyond the drained pipeline";
+    "core.rob_entries", "-", QUEUE, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops in flight";
+    "core.scheduler_entries", "-", QUEUE, OUT_OF_ORDER, "uarch/ooo.rs", "micro-ops that wait for operands or units";
+    "core.load_queue_entries", "-", QUEUE, OUT_OF_ORDER, "uarch/ooo.rs", "loads in flight";
+    "core.store_queue_entries", "-", QUEUE, OUT_OF_ORDER, "uarch/ooo.rs", "stores in flight";
+    "core.spare_integer_registers", "-", Values::Integer(8, 4096), OUT_OF_ORDER, "uarch/ooo.rs", "integer registers beyond those that programs see";
+    "core.spare_float_registers", "-", Values::Integer(8, 4096), OUT_OF_ORDER, "uarch/ooo.rs", "floating registers (halves of XMM) beyond those that programs see";
+    "core.spare_flag_registers", "-", Values::Integer(8, 4096), OUT_OF_ORDER, "uarch/ooo.rs", "registers of flag groups beyond those that programs see";
+    "core.store_sets", "-", ENTRIES, OUT_OF_ORDER, "uarch/ooo.rs", "sets of the memory dependence predictor; a power of two";
+    "core.store_set_period", "-", Values::Integer(1, 1_000_000_000), OUT_OF_ORDER, "uarch/ooo.rs", "loads and stores after which that predictor forgets everything";
+    "core.store_order", "-", Values::OneOf(&["total", "relaxed"]), OUT_OF_ORDER, "uarch/ooo.rs",
+        "whether a store waits until the one before it is in the cache";
+    "core.units", "-", Values::Text, OUT_OF_ORDER, "uarch/ooo.rs",
+        "execution units with the classes that they do: `2x IntMult:3 IntDiv:1! | ...`; `!` holds the unit";
     "caches.line_bytes", "bytes", Values::Integer(16, 4096), IN_ORDER, "uarch/simple.rs",
         "line of every level; a power of two";
-    "l1i.size_bytes", "bytes", SIZE, IN_ORDER, "uarch/cache.rs", "capacity of the instruction cache";
-    "l1i.ways", "-", WAYS, IN_ORDER, "uarch/cache.rs", "associativity of the instruction cache, LRU";
+    "l1i.size_bytes", "bytes", SIZE, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "capacity of the instruction cache";
+    "l1i.ways", "-", WAYS, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "associativity of the instruction cache, LRU on `in-order`";
+    "l1i.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the instruction cache; a miss goes on after it";
+    "l1i.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the instruction cache, read in parallel with the tags";
+    "l1i.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the instruction cache to its answer";
+    "l1i.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the instruction cache; a cache without a free one takes no access";
+    "l1i.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the instruction cache replaces";
+    "l1i.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the instruction cache keeps what the level above has";
+    "l1i.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the instruction cache fetches ahead";
     "l1i.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs",
         "fetch to decode on a hit, hidden by the pipeline; a miss costs what the next level takes beyond it";
-    "l1d.size_bytes", "bytes", SIZE, IN_ORDER, "uarch/cache.rs", "capacity of the data cache";
-    "l1d.ways", "-", WAYS, IN_ORDER, "uarch/cache.rs", "associativity of the data cache, LRU";
+    "l1d.size_bytes", "bytes", SIZE, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "capacity of the data cache";
+    "l1d.ways", "-", WAYS, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "associativity of the data cache, LRU on `in-order`";
+    "l1d.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the data cache; a miss goes on after it";
+    "l1d.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the data cache, read in parallel with the tags";
+    "l1d.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the data cache to its answer";
+    "l1d.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the data cache; a cache without a free one takes no access";
+    "l1d.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the data cache replaces";
+    "l1d.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the data cache keeps what the level above has";
+    "l1d.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the data cache fetches ahead";
     "l1d.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs",
         "load to use on a hit, hidden by the pipeline; a miss costs what the next level takes beyond it";
-    "l2.size_bytes", "bytes", SIZE, IN_ORDER, "uarch/cache.rs", "capacity of the second level";
-    "l2.ways", "-", WAYS, IN_ORDER, "uarch/cache.rs", "associativity of the second level, LRU";
+    "l2.size_bytes", "bytes", SIZE, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "capacity of the second level";
+    "l2.ways", "-", WAYS, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "associativity of the second level, LRU on `in-order`";
+    "l2.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the second level; a miss goes on after it";
+    "l2.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the second level, read in parallel with the tags";
+    "l2.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the second level to its answer";
+    "l2.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the second level; a cache without a free one takes no access";
+    "l2.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the second level replaces";
+    "l2.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the second level keeps what the level above has";
+    "l2.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the second level fetches ahead";
     "l2.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs", "load to use when the second level has the line";
+    "l3.size_bytes", "bytes", Values::Integer(0, 1 << 32), DETAILED, "uarch/hierarchy.rs", "capacity of the third level; 0 is none";
+    "l3.ways", "-", WAYS, DETAILED, "uarch/hierarchy.rs", "associativity of the third level";
+    "l3.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the third level; a miss goes on after it";
+    "l3.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the third level, read in parallel with the tags";
+    "l3.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the third level to its answer";
+    "l3.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the third level; a cache without a free one takes no access";
+    "l3.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the third level replaces";
+    "l3.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the third level keeps what the level above has";
+    "l3.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the third level fetches ahead";
+    "crossbar.request_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of a request between cache levels";
+    "crossbar.response_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of an answer between cache levels";
+    "crossbar.width_bytes", "bytes", Values::Integer(1, 64), DETAILED, "uarch/hierarchy.rs", "a cycle between cache levels";
+    "memory_crossbar.request_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of a request before memory";
+    "memory_crossbar.response_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of an answer before memory";
+    "memory_crossbar.width_bytes", "bytes", Values::Integer(1, 64), DETAILED, "uarch/hierarchy.rs", "a cycle before memory";
+    "dram.row_bytes", "bytes", Values::Integer(64, 1 << 20), DETAILED, "uarch/dram.rs", "of a row over all devices";
+    "dram.row_accesses", "-", Values::Integer(1, 1 << 20), DETAILED, "uarch/dram.rs", "accesses after which a row closes";
+    "dram.burst_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "a line on the bus";
+    "dram.row_to_column_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "activate to column command (tRCD)";
+    "dram.column_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "column command to data (tCL)";
+    "dram.precharge_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "precharge (tRP)";
+    "dram.row_active_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "activate to precharge (tRAS)";
+    "dram.same_group_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "column commands of a bank group (tCCD_L)";
+    "dram.activate_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "activates of different groups (tRRD)";
+    "dram.activate_same_group_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "activates of a group (tRRD_L)";
+    "dram.activate_window_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "window of four activates (tFAW)";
+    "dram.read_to_precharge_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "read to precharge (tRTP)";
+    "dram.write_recovery_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "write recovery (tWR)";
+    "dram.write_to_read_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "write to read (tWTR)";
+    "dram.read_to_write_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "read to write (tRTW)";
+    "dram.rank_switch_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "switch of ranks (tCS)";
+    "dram.refresh_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "a refresh (tRFC)";
+    "dram.refresh_interval_ps", "ps", Values::Integer(1_000, 1_000_000_000), DETAILED, "uarch/dram.rs", "between refreshes (tREFI)";
+    "dram.controller_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "front end and back end of the controller";
+    "dram.write_queue", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines that wait to be written, at most";
+    "dram.write_high", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go before reads";
+    "dram.write_low", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go when no read waits";
     "memory.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs", "load to use when memory has the line";
+    "predictor.kind", "-", Values::OneOf(&["tournament", "ltage"]), OUT_OF_ORDER, "uarch/predict_gem5.rs", "how directions are predicted";
+    "predictor.local_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters indexed by a branch's own history (tournament); a power of two";
+    "predictor.local_histories", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "own histories kept (tournament); a power of two";
+    "predictor.global_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters indexed by the global history (tournament); a power of two";
+    "predictor.choice_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters that choose between the two (tournament); a power of two";
+    "predictor.target_buffer_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "entries of the branch target buffer; a power of two";
+    "predictor.target_buffer_tag_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
+    "predictor.indirect_sets", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "sets of the cache of indirect targets; a power of two";
+    "predictor.indirect_ways", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "its ways";
+    "predictor.indirect_tag_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
+    "predictor.indirect_path", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest indirect targets in its index";
+    "predictor.indirect_history_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest directions in its index";
+    "predictor.history_min", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "shortest history of the tagged tables (ltage)";
+    "predictor.history_max", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (ltage)";
     "predictor.counter_entries", "-", ENTRIES, IN_ORDER, "uarch/predict.rs",
         "two-bit counters of the direction predictor; a power of two";
     "predictor.history_bits", "-", BITS, IN_ORDER, "uarch/predict.rs",
@@ -110,9 +232,9 @@ pub const KEYS: &[Key] = keys![
         "entries of the target cache for indirect branches; a power of two";
     "predictor.target_history_bits", "-", BITS, IN_ORDER, "uarch/predict.rs",
         "bits of the path of indirect targets that are mixed into the index; 0 is a plain target buffer";
-    "predictor.return_stack_entries", "-", Values::Integer(1, 1024), IN_ORDER, "uarch/predict.rs",
+    "predictor.return_stack_entries", "-", Values::Integer(1, 1024), PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
         "depth of the return stack; a power of two";
-    "guest.profile", "-", Values::OneOf(&["x86-64-v2", "x86-64-v3"]), ALL, "guest",
+    "guest.profile", "-", Values::OneOf(&["x86-64-v2", "x86-64-v3", "gem5"]), ALL, "guest",
         "what CPUID and the start of the process show to the program";
 ];
 

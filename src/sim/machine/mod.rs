@@ -4,10 +4,15 @@
 //! model can be written back ([`Machine::effective_toml`]) and has a content hash ([`Machine::hash`]), both stored with
 //! each result: a result names the whole machine that it was made on, not only a file.
 pub mod catalog;
+mod detailed;
 mod effective;
 pub mod keys;
 mod settings;
 
+pub use detailed::{
+    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem,
+    OutOfOrderCore, Pipeline, Replacement, Unit,
+};
 use keys::Kind;
 use settings::Settings;
 
@@ -31,6 +36,10 @@ pub enum Core {
     Atomic(AtomicCore),
     /// In order, one micro-op a cycle.
     InOrder(InOrderCore),
+    /// One micro-op after the other, each access in full.
+    Blocking(Box<BlockingCore>),
+    /// Out of order.
+    OutOfOrder(Box<OutOfOrderCore>),
 }
 
 /// A core that counts.
@@ -106,6 +115,18 @@ pub struct Predictor {
 pub enum MicroOpTable {
     /// One for each load, store, computation and branch: what decoders of current processors are close to.
     Hardware,
+    /// Those of gem5's X86 decoder.
+    Gem5,
+}
+
+impl MicroOpTable {
+    /// As it stands in `core.micro_ops`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Gem5 => "gem5",
+        }
+    }
 }
 
 /// What the program sees of the machine.
@@ -122,6 +143,8 @@ pub enum Profile {
     X86_64V2,
     /// The x86-64-v3 level: AVX2, FMA, F16C, BMI1, BMI2, MOVBE and LZCNT; besides, AES-NI, PCLMULQDQ and SHA.
     X86_64V3,
+    /// What gem5 shows its guests.
+    Gem5,
 }
 
 impl Profile {
@@ -130,6 +153,7 @@ impl Profile {
         match self {
             Self::X86_64V2 => "x86-64-v2",
             Self::X86_64V3 => "x86-64-v3",
+            Self::Gem5 => "gem5",
         }
     }
 }
@@ -190,6 +214,8 @@ impl Machine {
         match self.core {
             Core::Atomic(_) => Kind::Atomic,
             Core::InOrder(_) => Kind::InOrder,
+            Core::Blocking(_) => Kind::Blocking,
+            Core::OutOfOrder(_) => Kind::OutOfOrder,
         }
     }
 
@@ -198,23 +224,45 @@ impl Machine {
         match &self.core {
             Core::Atomic(core) => core.frequency_hz,
             Core::InOrder(core) => core.frequency_hz,
+            Core::Blocking(core) => core.frequency_hz,
+            Core::OutOfOrder(core) => core.frequency_hz,
         }
     }
 
     fn from_settings(mut settings: Settings) -> Result<Self, MachineError> {
         let kind = match settings.text("core.kind")? {
             "in-order" => Kind::InOrder,
+            "blocking" => Kind::Blocking,
+            "out-of-order" => Kind::OutOfOrder,
             _ => Kind::Atomic,
         };
         settings.check_read_by(kind)?;
         let s = &settings;
-        // `text` reports a missing key; this table has one word so far.
-        s.text("core.micro_ops")?;
+        let micro_ops = match s.text("core.micro_ops")? {
+            "gem5" => MicroOpTable::Gem5,
+            _ => MicroOpTable::Hardware,
+        };
         let profile = match s.text("guest.profile")? {
+            "gem5" => Profile::Gem5,
             "x86-64-v3" => Profile::X86_64V3,
             _ => Profile::X86_64V2,
         };
-        let micro_ops = MicroOpTable::Hardware;
+        // The in-order cores know the micro-ops of hardware only, the detailed ones those of gem5 only.
+        let expected = match kind {
+            Kind::Atomic | Kind::InOrder => MicroOpTable::Hardware,
+            Kind::Blocking | Kind::OutOfOrder => MicroOpTable::Gem5,
+        };
+        if micro_ops != expected {
+            return Err(s.error(
+                "core.micro_ops",
+                format!(
+                    "`core.micro_ops` is \"{}\" on a core of kind \"{}\"",
+                    micro_ops.name(),
+                    kind.name()
+                ),
+                format!("that kind of core has the table \"{}\"", expected.name()),
+            ));
+        }
         let frequency_hz = s.integer("core.frequency_hz")?;
         let core = match kind {
             Kind::Atomic => Core::Atomic(AtomicCore {
@@ -222,6 +270,12 @@ impl Machine {
                 micro_ops,
             }),
             Kind::InOrder => Core::InOrder(InOrderCore::read(s, frequency_hz, micro_ops)?),
+            Kind::Blocking => {
+                Core::Blocking(Box::new(BlockingCore::read(s, frequency_hz, micro_ops)?))
+            }
+            Kind::OutOfOrder => {
+                Core::OutOfOrder(Box::new(OutOfOrderCore::read(s, frequency_hz, micro_ops)?))
+            }
         };
         Ok(Self {
             name: s.text("name")?.to_owned(),
@@ -406,7 +460,7 @@ mod tests {
         assert_eq!(
             extended("[l1x]\nways = 8"),
             "my.toml:3: unknown section `[l1x]`; \
-             the sections are core, caches, l1i, l1d, l2, memory, predictor, guest"
+             the sections are core, caches, l1i, l1d, l2, l3, crossbar, memory_crossbar, dram, memory, predictor, guest"
         );
         assert_eq!(
             extended("[l1d]\nways = \"eight\""),
@@ -425,12 +479,14 @@ mod tests {
             "my.toml:4: `l1d.ways` is a float; it takes an integer from 1 to 64"
         );
         assert_eq!(
-            extended("[core]\nkind = \"out-of-order\""),
-            "my.toml:4: `core.kind` is \"out-of-order\"; it takes \"atomic\" or \"in-order\""
+            extended("[core]\nkind = \"superscalar\""),
+            "my.toml:4: `core.kind` is \"superscalar\"; \
+             it takes \"atomic\" or \"in-order\" or \"blocking\" or \"out-of-order\""
         );
         assert_eq!(
             message("extends = \"simpel\""),
-            "my.toml:1: `extends` names no built-in machine; the built-in machines are atomic, simple, test-tiny"
+            "my.toml:1: `extends` names no built-in machine; the built-in machines are \
+             atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, skylake-stride, test-tiny"
         );
         assert!(message("name = \n").starts_with("my.toml:1: not TOML: "));
         assert_eq!(

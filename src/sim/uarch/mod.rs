@@ -1,9 +1,18 @@
 //! What a retired instruction costs in time. No values here: `isa` hands over what retired, this room keeps the clock.
 pub mod atomic;
+pub mod blocking;
 pub mod cache;
 pub mod crack;
+pub mod crack_gem5;
+pub mod dram;
+pub mod hierarchy;
+pub mod micro;
+pub mod micro_block;
+pub mod ooo;
 pub mod predict;
+pub mod predict_gem5;
 pub mod simple;
+pub mod stride;
 mod tally;
 #[cfg(test)]
 mod test_block;

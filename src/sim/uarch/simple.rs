@@ -195,6 +195,10 @@ impl Simple {
         let offset_mask = (1 << shift) - 1;
         self.l1d_accesses += accesses.len() as u64;
         for access in accesses {
+            if access.size == 0 {
+                self.l1d_accesses -= 1;
+                continue;
+            }
             let line = access.addr >> shift;
             if !self.l1d.is_latest(line) {
                 self.data_search(line, access.store);

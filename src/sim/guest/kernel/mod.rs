@@ -637,6 +637,7 @@ impl Kernel {
             273 => self.set_robust_list(a, b),
             274 => Err(ENOSYS.into()),
             // rseq, by decision: glibc goes on without restartable sequences.
+            334 if self.profile.accepts_rseq => Ok(0),
             334 => Err(ENOSYS.into()),
             // membarrier, by decision: callers fall back to ordinary barriers.
             324 => Err(ENOSYS.into()),

@@ -612,6 +612,12 @@ fn write_quotient(cx: &mut Context, size: u64, quotient: u64, remainder: u64) {
     }
 }
 
+/// Steps of a divider that finds one set bit of the quotient at a time, and needs one more for the zeros at its end: the
+/// work of a divide as [`crate::sim::memory::Memory::record_work`] takes it.
+pub(in crate::sim::isa) fn quotient_steps(quotient: u64) -> u64 {
+    u64::from(quotient.count_ones()) + u64::from(quotient & 1 == 0)
+}
+
 fn div(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
     let size = size_of_operand(insn, 0);
     let divisor = u128::from(read_integer(cx, insn, 0, size)?);
@@ -625,6 +631,7 @@ fn div(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
         Err(_) => ((dividend / divisor) as u64, (dividend % divisor) as u64),
     };
     write_quotient(cx, size, q, r);
+    cx.mem.record_work(quotient_steps(q));
     Ok(())
 }
 
@@ -648,6 +655,7 @@ fn idiv(cx: &mut Context, insn: &Instruction) -> Result<(), Fault> {
         return Err(Fault::Divide);
     }
     write_quotient(cx, size, q as u64, r as u64);
+    cx.mem.record_work(quotient_steps(q.unsigned_abs() as u64));
     Ok(())
 }
 

@@ -1,0 +1,119 @@
+//! The table of errors.
+use super::Comparison;
+use std::fmt::Write;
+
+/// The comparisons as text: a table a machine and group, with the mean and the largest absolute error of the cycles and
+/// their rank correlation.
+pub fn table(rows: &[Comparison]) -> String {
+    let mut out = String::new();
+    let mut rest = rows;
+    while let Some(first) = rest.first() {
+        let same = |row: &Comparison| {
+            row.capture.machine == first.capture.machine && row.capture.group == first.capture.group
+        };
+        let count = rest.iter().position(|row| !same(row)).unwrap_or(rest.len());
+        let (group, others) = rest.split_at(count);
+        rest = others;
+        let _ = writeln!(out, "{}, {}", first.capture.machine, first.capture.group);
+        let _ = writeln!(
+            out,
+            "  {:<20} {:>13} {:>9} {:>13} {:>9} {:>13} {:>13} {:>9}",
+            "program", "instructions", "off", "micro-ops", "off", "cycles", "reference", "error"
+        );
+        for row in group {
+            let _ = writeln!(
+                out,
+                "  {:<20} {:>13} {:>+9} {:>13} {:>+9} {:>13} {:>13} {:>+8.2}%",
+                row.capture.program,
+                row.instructions,
+                difference(row.instructions, row.capture.instructions),
+                row.micro_ops,
+                difference(row.micro_ops, row.capture.micro_ops),
+                row.cycles,
+                row.capture.cycles,
+                100.0 * row.error()
+            );
+        }
+        let errors: Vec<f64> = group.iter().map(|row| row.error().abs()).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        let _ = writeln!(
+            out,
+            "  mean absolute error {:.2}%, largest {:.2}%, Spearman {:.4}\n",
+            100.0 * mean,
+            100.0 * worst,
+            spearman(group)
+        );
+    }
+    out
+}
+
+fn difference(a: u64, b: u64) -> i64 {
+    a as i64 - b as i64
+}
+
+/// Spearman's rank correlation of the cycles, equal ones sharing their ranks; 1 for fewer than two rows.
+fn spearman(rows: &[Comparison]) -> f64 {
+    let ours = ranks(rows.iter().map(|row| row.cycles).collect());
+    let theirs = ranks(rows.iter().map(|row| row.capture.cycles).collect());
+    let mean = (rows.len() as f64 + 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
+    };
+    let spread = (product(&ours, &ours) * product(&theirs, &theirs)).sqrt();
+    if spread == 0.0 {
+        1.0
+    } else {
+        product(&ours, &theirs) / spread
+    }
+}
+
+fn ranks(values: Vec<u64>) -> Vec<f64> {
+    values
+        .iter()
+        .map(|value| {
+            let below = values.iter().filter(|v| *v < value).count();
+            let equal = values.iter().filter(|v| *v == value).count();
+            below as f64 + (equal as f64 + 1.0) / 2.0
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::Capture;
+
+    fn row(program: &str, cycles: u64, reference: u64) -> Comparison {
+        Comparison {
+            capture: Capture {
+                machine: "m".to_owned(),
+                group: "g".to_owned(),
+                program: program.to_owned(),
+                instructions: 10,
+                micro_ops: 20,
+                cycles: reference,
+            },
+            instructions: 10,
+            micro_ops: 21,
+            cycles,
+        }
+    }
+
+    #[test]
+    fn the_table_ends_with_mean_largest_and_rank_correlation() {
+        let text = table(&[row("a", 110, 100), row("b", 190, 200), row("c", 300, 300)]);
+        assert!(text.starts_with("m, g\n"), "{text}");
+        assert!(
+            text.ends_with("mean absolute error 5.00%, largest 10.00%, Spearman 1.0000\n\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn equal_values_share_their_ranks() {
+        assert_eq!(ranks(vec![5, 1, 5, 9]), [2.5, 1.0, 2.5, 4.0]);
+        let reversed = [row("a", 1, 3), row("b", 2, 2), row("c", 3, 1)];
+        assert_eq!(spearman(&reversed), -1.0);
+    }
+}

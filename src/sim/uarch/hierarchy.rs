@@ -1,0 +1,535 @@
+//! The caches between a core and its memory: when each access is answered.
+//!
+//! After gem5's classic caches: tag, data and response latencies; misses held by MSHRs, of which too few block the
+//! cache; crossbars with a latency and a width between the levels; write-back, write-allocate. An access is followed
+//! through all levels at once, in program order, with the cycle at which each part of the path is free again kept from
+//! access to access. So two accesses whose times are in the other order than the program's see each other's effects the
+//! wrong way round; that is the price of a model without an event queue.
+//!
+//! Not modelled: snoops, the limit of targets of a miss, write buffers, and TLBs (free, as in gem5's emulation mode).
+use super::dram::Dram;
+use super::stride::Stride;
+use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
+
+const EMPTY: u64 = u64::MAX;
+const LINE_SHIFT: u32 = 6;
+/// More miss registers than this never run out behind queues of a core.
+const COUNTED: usize = 64;
+
+/// Which first-level cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Instructions.
+    Instruction,
+    /// Data.
+    Data,
+}
+
+/// One cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cache {
+    settings: CacheLevel,
+    hit: u64,
+    set_mask: u64,
+    ways: usize,
+    lines: Box<[u64]>,
+    /// When the line arrived, or will.
+    filled: Box<[u64]>,
+    dirty: Box<[bool]>,
+    prefetched: Box<[bool]>,
+    /// Time of last use (LRU) of a line; the tree's bits stand in `trees`.
+    used: Box<[u64]>,
+    trees: Box<[u32]>,
+    latest: Box<[u8]>,
+    clock: u64,
+    /// From and until when the latest misses are in flight: four times as many as may be at once, since accesses do
+    /// not come in the order of their times.
+    misses: Vec<(u64, u64)>,
+    next_miss: usize,
+    /// When the last of them ends.
+    quiet: u64,
+    stride: Option<Box<Stride>>,
+    accesses: u64,
+    missed: u64,
+}
+
+/// Answers of the data cache leave one a cycle; others of the same cycle reach the core too late for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answers {
+    cycles: Box<[u64]>,
+}
+
+const ANSWERS: usize = 4096;
+
+impl Answers {
+    #[inline(always)]
+    fn take(&mut self, cycle: u64) -> u64 {
+        let slot = &mut self.cycles[cycle as usize & (ANSWERS - 1)];
+        if *slot == cycle {
+            return cycle + 1;
+        }
+        *slot = cycle;
+        cycle
+    }
+}
+
+impl Cache {
+    fn new(settings: CacheLevel) -> Self {
+        let lines = (settings.size_bytes >> LINE_SHIFT) as usize;
+        let ways = settings.ways as usize;
+        let counted = if settings.mshrs as usize > COUNTED {
+            0
+        } else {
+            settings.mshrs as usize
+        };
+        Self {
+            settings,
+            hit: settings.tag_cycles.max(settings.data_cycles),
+            set_mask: (lines / ways) as u64 - 1,
+            ways,
+            lines: vec![EMPTY; lines].into(),
+            filled: vec![0; lines].into(),
+            dirty: vec![false; lines].into(),
+            prefetched: vec![false; lines].into(),
+            used: vec![0; lines].into(),
+            trees: vec![0; lines / ways].into(),
+            latest: vec![0; lines / ways].into(),
+            clock: 0,
+            misses: vec![(0, 0); 4 * counted],
+            next_miss: 0,
+            quiet: 0,
+            stride: settings.stride_prefetcher.then(Box::default),
+            accesses: 0,
+            missed: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn find(&mut self, line: u64) -> Option<usize> {
+        let set = (line & self.set_mask) as usize;
+        let start = set * self.ways;
+        let latest = start + self.latest[set] as usize;
+        if self.lines[latest] == line {
+            return Some(latest);
+        }
+        let way = self.lines[start..start + self.ways]
+            .iter()
+            .position(|&l| l == line)?;
+        Some(start + way)
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, index: usize, line: u64) {
+        let set = (line & self.set_mask) as usize;
+        let way = index - set * self.ways;
+        if self.settings.replacement == Replacement::Lru {
+            self.clock += 1;
+            self.used[index] = self.clock;
+        } else if self.latest[set] as usize != way || self.trees[set] == 0 {
+            self.trees[set] = tree_touched(self.trees[set], self.ways, way);
+        }
+        self.latest[set] = way as u8;
+    }
+
+    fn victim(&self, line: u64) -> usize {
+        let set = (line & self.set_mask) as usize;
+        let start = set * self.ways;
+        let way = if self.settings.replacement == Replacement::Lru {
+            let used = &self.used[start..start + self.ways];
+            (0..self.ways).min_by_key(|&w| used[w]).unwrap_or(0)
+        } else {
+            tree_victim(self.trees[set], self.ways)
+        };
+        start + way
+    }
+
+    /// The cycle from which an access that comes at `now` is taken: a cache without a free miss register takes none.
+    #[inline(always)]
+    fn taken_at(&self, now: u64, retry: u64) -> u64 {
+        if now >= self.quiet || self.misses.is_empty() {
+            return now;
+        }
+        self.unblocked_at(now, retry)
+    }
+
+    #[inline(never)]
+    fn unblocked_at(&self, mut now: u64, retry: u64) -> u64 {
+        loop {
+            let mut busy = 0;
+            let mut first_free = u64::MAX;
+            for &(from, until) in &self.misses {
+                if from <= now && now < until {
+                    busy += 1;
+                    first_free = first_free.min(until);
+                }
+            }
+            if busy < self.settings.mshrs {
+                return now;
+            }
+            now = first_free + retry;
+        }
+    }
+
+    fn hold(&mut self, from: u64, until: u64) {
+        self.quiet = self.quiet.max(until);
+        if let Some(slot) = self.misses.get_mut(self.next_miss) {
+            *slot = (from, until);
+            self.next_miss = (self.next_miss + 1) % self.misses.len();
+        }
+    }
+}
+
+/// A tree of bits over the ways: each inner node points to the half to replace next.
+fn tree_touched(mut tree: u32, ways: usize, way: usize) -> u32 {
+    let mut node = 1usize;
+    let mut half = ways / 2;
+    let mut rest = way;
+    while half > 0 {
+        let right = rest >= half;
+        if right {
+            tree &= !(1 << node);
+            rest -= half;
+        } else {
+            tree |= 1 << node;
+        }
+        node = 2 * node + usize::from(right);
+        half /= 2;
+    }
+    tree
+}
+
+fn tree_victim(tree: u32, ways: usize) -> usize {
+    let mut node = 1usize;
+    let mut half = ways / 2;
+    let mut way = 0;
+    while half > 0 {
+        let right = tree >> node & 1 == 1;
+        if right {
+            way += half;
+        }
+        node = 2 * node + usize::from(right);
+        half /= 2;
+    }
+    way
+}
+
+/// Where the requests of one level meet on their way to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Crossbar {
+    request: u64,
+    response: u64,
+    payload: u64,
+    requests_free: u64,
+    responses_free: [u64; 2],
+}
+
+/// Everything behind the core.
+///
+/// Virtual addresses stand for physical ones: an emulated kernel hands out pages in the order in which programs touch
+/// them, which for large data is mostly ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hierarchy {
+    first: [Cache; 2],
+    /// L2, then L3 where there is one.
+    shared: Vec<Cache>,
+    /// Before each shared level, and before memory.
+    crossbars: Vec<Crossbar>,
+    dram: Dram,
+    period_ps: u64,
+    answers: Answers,
+}
+
+impl Hierarchy {
+    /// Empty caches.
+    pub fn new(settings: &MemorySystem, frequency_hz: u64) -> Self {
+        let mut crossbars = Vec::new();
+        let shared: Vec<Cache> = [settings.l2, settings.l3]
+            .into_iter()
+            .filter(|level| level.size_bytes > 0)
+            .map(Cache::new)
+            .collect();
+        for _ in &shared {
+            crossbars.push(Crossbar {
+                request: settings.crossbar.request_cycles,
+                response: settings.crossbar.response_cycles,
+                payload: 64u64.div_ceil(settings.crossbar.width_bytes),
+                ..Crossbar::default()
+            });
+        }
+        crossbars.push(Crossbar {
+            request: settings.memory_crossbar.request_cycles,
+            response: settings.memory_crossbar.response_cycles,
+            payload: 64u64.div_ceil(settings.memory_crossbar.width_bytes),
+            ..Crossbar::default()
+        });
+        Self {
+            first: [Cache::new(settings.l1i), Cache::new(settings.l1d)],
+            shared,
+            crossbars,
+            dram: Dram::new(settings.dram),
+            period_ps: 1_000_000_000_000 / frequency_hz,
+            answers: Answers {
+                cycles: vec![0; ANSWERS].into(),
+            },
+        }
+    }
+
+    /// A data access of a core that has several in flight: [`Hierarchy::access`] with a port that answers once a cycle.
+    #[inline(always)]
+    pub fn data(&mut self, pc: u64, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let missed = self.first[1].missed;
+        let answer = self.access(Side::Data, address, now, write, retry);
+        if self.first[1].stride.is_some() || self.shared[0].stride.is_some() {
+            self.fetch_ahead(pc, address, now, self.first[1].missed != missed);
+        }
+        self.answers.take(answer)
+    }
+
+    /// Tells the prefetchers of an access, and fetches what they ask for: at L1 and L2 behind a miss of L1 (L2 sees no
+    /// other accesses), at L1 also behind a hit on a line that was fetched so.
+    #[inline(never)]
+    fn fetch_ahead(&mut self, pc: u64, address: u64, now: u64, missed: bool) {
+        let line = address >> LINE_SHIFT;
+        let l1 = &mut self.first[1];
+        let fetched = !missed
+            && l1
+                .find(line)
+                .is_some_and(|index| std::mem::take(&mut l1.prefetched[index]));
+        if !missed && !fetched {
+            return;
+        }
+        if missed && let Some(mut stride) = self.shared[0].stride.take() {
+            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+                let ahead = ahead >> LINE_SHIFT;
+                if self.shared[0].find(ahead).is_none() {
+                    let filled = self.fill(1, ahead, at + self.shared[0].settings.tag_cycles, 0);
+                    self.install(0, ahead, filled, false);
+                }
+            }
+            self.shared[0].stride = Some(stride);
+        }
+        if let Some(mut stride) = self.first[1].stride.take() {
+            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+                let ahead = ahead >> LINE_SHIFT;
+                if self.first[1].find(ahead).is_none() {
+                    self.miss(Side::Data, ahead, at, false);
+                    if let Some(index) = self.first[1].find(ahead) {
+                        self.first[1].prefetched[index] = true;
+                    }
+                }
+            }
+            self.first[1].stride = Some(stride);
+        }
+    }
+
+    /// An access of the first level at cycle `now`; the cycle of the answer.
+    ///
+    /// `retry` is what the requester needs to come again after the cache was blocked.
+    #[inline]
+    pub fn access(&mut self, side: Side, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let line = address >> LINE_SHIFT;
+        let cache = &mut self.first[side as usize];
+        let now = cache.taken_at(now, retry);
+        cache.accesses += 1;
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            cache.dirty[index] |= write;
+            let filled = cache.filled[index];
+            let payload = self.crossbars[0].payload;
+            if filled + cache.settings.data_cycles + payload <= now + cache.hit {
+                return now + cache.hit;
+            }
+            if now < filled {
+                // Joins the miss: the words behind the first come one crossbar width at a time.
+                return (filled + cache.settings.response_cycles + payload).max(now + cache.hit);
+            }
+            return now + cache.hit + (filled + cache.settings.data_cycles + payload - now);
+        }
+        self.miss(side, line, now, write)
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, side: Side, line: u64, now: u64, write: bool) -> u64 {
+        let cache = &mut self.first[side as usize];
+        cache.missed += 1;
+        let request = now + cache.settings.tag_cycles;
+        let response = cache.settings.response_cycles;
+        let filled = self.fill(0, line, request, side as usize);
+        let cache = &mut self.first[side as usize];
+        cache.hold(now, filled);
+        let index = cache.victim(line);
+        let evicted = (cache.lines[index], cache.dirty[index]);
+        cache.lines[index] = line;
+        cache.filled[index] = filled;
+        cache.dirty[index] = write;
+        cache.prefetched[index] = false;
+        cache.touch(index, line);
+        if evicted.0 != EMPTY && evicted.1 {
+            self.write_back(0, evicted.0, filled);
+        }
+        filled + response
+    }
+
+    /// Asks shared level `level` (memory behind the last) at cycle `now`; the cycle at which the line arrives above.
+    fn fill(&mut self, level: usize, line: u64, now: u64, port: usize) -> u64 {
+        let crossbar = &mut self.crossbars[level];
+        let at = now.max(crossbar.requests_free);
+        crossbar.requests_free = at + 1;
+        let delay = crossbar.request;
+        let answered = if level == self.shared.len() {
+            let ready = self.dram.read(line << LINE_SHIFT, at * self.period_ps);
+            ready.div_ceil(self.period_ps) + delay
+        } else {
+            self.shared_read(level, line, at, delay)
+        };
+        let crossbar = &mut self.crossbars[level];
+        let sent = answered.max(crossbar.responses_free[port]);
+        crossbar.responses_free[port] = sent + 1 + crossbar.payload;
+        sent + crossbar.response
+    }
+
+    fn shared_read(&mut self, level: usize, line: u64, now: u64, delay: u64) -> u64 {
+        let payload = self.crossbars[level + 1].payload;
+        let cache = &mut self.shared[level];
+        let now = cache.taken_at(now, 0);
+        cache.accesses += 1;
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            let filled = cache.filled[index];
+            if cache.settings.exclusive && !cache.dirty[index] {
+                cache.lines[index] = EMPTY;
+            }
+            let ready = filled + cache.settings.data_cycles + payload;
+            let start = now + delay;
+            if ready <= start + cache.hit {
+                return start + cache.hit;
+            }
+            if now < filled {
+                return (filled + cache.settings.response_cycles).max(start + cache.hit);
+            }
+            return start + cache.hit + (ready - start);
+        }
+        cache.missed += 1;
+        let request = now + delay + cache.settings.tag_cycles;
+        let response = cache.settings.response_cycles;
+        let exclusive = cache.settings.exclusive;
+        let filled = self.fill(level + 1, line, request, 0);
+        let cache = &mut self.shared[level];
+        cache.hold(now, filled);
+        if !exclusive {
+            self.install(level, line, filled, false);
+        }
+        filled + response
+    }
+
+    /// Puts a line into a shared level, and what it displaces into the next.
+    fn install(&mut self, level: usize, line: u64, filled: u64, dirty: bool) {
+        let cache = &mut self.shared[level];
+        let index = cache.victim(line);
+        let evicted = (cache.lines[index], cache.dirty[index]);
+        cache.lines[index] = line;
+        cache.filled[index] = filled;
+        cache.dirty[index] = dirty;
+        cache.touch(index, line);
+        if evicted.0 != EMPTY && evicted.1 {
+            self.write_back(level + 1, evicted.0, filled);
+        }
+    }
+
+    /// A dirty line on its way down. Misses go before it, so it takes nothing from them but time in memory.
+    fn write_back(&mut self, level: usize, line: u64, at: u64) {
+        if level == self.shared.len() {
+            self.dram.write(line << LINE_SHIFT, at * self.period_ps);
+            return;
+        }
+        let cache = &mut self.shared[level];
+        if let Some(index) = cache.find(line) {
+            cache.touch(index, line);
+            cache.dirty[index] = true;
+        } else {
+            self.install(level, line, at, true);
+        }
+    }
+
+    /// Counters by part.
+    pub fn report(&self, parts: &mut std::collections::BTreeMap<String, u64>) {
+        let mut cache = |name: &str, cache: &Cache| {
+            parts.insert(format!("{name}.accesses"), cache.accesses);
+            parts.insert(format!("{name}.misses"), cache.missed);
+        };
+        cache("l1i", &self.first[0]);
+        cache("l1d", &self.first[1]);
+        for (level, shared) in self.shared.iter().enumerate() {
+            cache(&format!("l{}", level + 2), shared);
+        }
+        parts.insert("dram.reads".to_owned(), self.dram.reads);
+        parts.insert("dram.writes".to_owned(), self.dram.written);
+        parts.insert("dram.row_hits".to_owned(), self.dram.row_hits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{Core, catalog};
+
+    fn hierarchy(machine: &str) -> Hierarchy {
+        let core = catalog::machine(machine).unwrap().core;
+        let (memory, hz) = match &core {
+            Core::OutOfOrder(core) => (core.memory, core.frequency_hz),
+            Core::Blocking(core) => (core.memory, core.frequency_hz),
+            _ => panic!("{machine} has no such caches"),
+        };
+        Hierarchy::new(&memory, hz)
+    }
+
+    #[test]
+    fn the_path_of_a_load_adds_up() {
+        let mut h = hierarchy("gem5-o3");
+        let start = 10_000;
+        let load =
+            |h: &mut Hierarchy, address, now| h.access(Side::Data, address, now, false, 0) - now;
+        // L1 tags 2, crossbar 1, L2 tags 20, crossbar 8, DRAM 51.652 ns = 156 cycles of 333 ps (from a cycle's edge),
+        // crossbar 2, L2 response 20, crossbar 1, L1 response 2.
+        assert_eq!(
+            load(&mut h, 0, start),
+            2 + 1 + 20 + 8 + 156 + 2 + 20 + 1 + 2
+        );
+        assert_eq!(load(&mut h, 8, 20_000), 2, "a hit");
+        // Eight other lines of its set displace it from L1, not from L2.
+        for way in 1..=8 {
+            load(&mut h, way * 4096, 30_000 + 1000 * way);
+        }
+        assert_eq!(load(&mut h, 0, 50_000), 2 + 1 + 20 + 1 + 2, "from L2");
+    }
+
+    #[test]
+    fn a_second_load_of_a_line_on_its_way_joins_the_first() {
+        let mut h = hierarchy("gem5-o3");
+        let first = h.access(Side::Data, 0, 10_000, false, 0);
+        // The words behind the first come two cycles later: 64 bytes over 32 bytes a cycle.
+        assert_eq!(h.access(Side::Data, 32, 10_010, false, 0), first + 2);
+    }
+
+    #[test]
+    fn without_a_free_miss_register_the_cache_takes_nothing() {
+        let mut h = hierarchy("gem5-o3");
+        h.access(Side::Data, 0x80_0000, 5_000, false, 0);
+        let fills: Vec<u64> = (0..4)
+            .map(|i| h.access(Side::Data, i << 16, 10_000, false, 0))
+            .collect();
+        // A hit waits too, until the first miss has its line, two cycles before its answer.
+        let hit = h.access(Side::Data, 0x80_0000, 10_001, false, 0);
+        assert_eq!(hit, fills[0] - 2 + 2);
+    }
+
+    #[test]
+    fn a_tree_replaces_where_it_was_not_lately() {
+        let mut tree = 0;
+        for way in [0, 1, 2, 3] {
+            tree = tree_touched(tree, 4, way);
+        }
+        assert_eq!(tree_victim(tree, 4), 0);
+        assert_eq!(tree_victim(tree_touched(tree, 4, 0), 4), 2);
+    }
+}

@@ -1,0 +1,683 @@
+//! gem5's branch predictors: tournament or LTAGE for directions, with target buffer, return stack and indirect targets.
+//!
+//! - Tournament: two-bit counters under a branch's own history and under the global one; a third set chooses.
+//! - LTAGE (Seznec, JILP 2007): a bimodal table, tagged tables under histories of growing length, a loop predictor.
+//! - Peculiar to gem5, and kept: addresses are shifted right by two, so that branches of x86 alias; a branch predicted
+//!   taken without a known target counts as not taken; branches inside microcode use all of this under the address of
+//!   their instruction.
+//!
+//! What gem5 does by drawing numbers is done by counting here.
+use super::crack_gem5::BranchKind;
+use crate::sim::machine::{BranchUnit, Directions};
+
+const SHIFT: u32 = 2;
+
+/// What was predicted for a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// The direction that fetch follows.
+    pub taken: bool,
+    /// The target that it follows if taken.
+    pub target: u64,
+}
+
+/// The whole predictor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predictor {
+    sizes: BranchUnit,
+    directions: DirectionState,
+    targets: Box<[(u64, u64)]>,
+    returns: Box<[u64]>,
+    top: usize,
+    depth: usize,
+    indirect: Box<[(u64, u64)]>,
+    path: [u64; 16],
+    history: u64,
+    draws: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum DirectionState {
+    Tournament(Tournament),
+    Ltage(Box<Ltage>),
+}
+
+impl Predictor {
+    /// A predictor that has seen nothing.
+    pub fn new(sizes: &BranchUnit, directions: Directions) -> Self {
+        Self {
+            sizes: *sizes,
+            directions: match directions {
+                Directions::Tournament => DirectionState::Tournament(Tournament::new(sizes)),
+                Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes))),
+            },
+            targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
+            returns: vec![0; sizes.return_stack_entries as usize].into(),
+            top: 0,
+            depth: 0,
+            indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize]
+                .into(),
+            path: [0; 16],
+            history: 0,
+            draws: 0,
+        }
+    }
+
+    /// Predicts a branch and learns what it did. `target` is where it goes if taken, `behind` the address behind it.
+    #[inline]
+    pub fn branch(
+        &mut self,
+        kind: BranchKind,
+        address: u64,
+        taken: bool,
+        target: u64,
+        behind: u64,
+    ) -> Prediction {
+        let conditional = kind == BranchKind::Conditional;
+        let wanted = !conditional || self.direction(address);
+        let entries = self.targets.len() as u64;
+        let slot = (address >> SHIFT & (entries - 1)) as usize;
+        let tag_shift = SHIFT + entries.trailing_zeros();
+        let tag = address >> tag_shift & ((1 << self.sizes.target_buffer_tag_bits) - 1);
+        let known = self.targets[slot].0 == tag;
+        let mut predicted = (wanted && known).then_some(self.targets[slot].1);
+        match kind {
+            BranchKind::Call | BranchKind::IndirectCall => self.push(behind),
+            BranchKind::Return => {
+                if self.depth > 0 {
+                    predicted = Some(self.pop());
+                }
+            }
+            _ => {}
+        }
+        let indirect = matches!(kind, BranchKind::Indirect | BranchKind::IndirectCall);
+        let set = if indirect {
+            let set = self.indirect_set(address);
+            if let Some(way) = self.indirect_way(set, address) {
+                predicted = Some(self.indirect[way].1);
+            }
+            set
+        } else {
+            0
+        };
+        let prediction = Prediction {
+            taken: predicted.is_some(),
+            target: predicted.unwrap_or(behind),
+        };
+        let wrong = prediction.taken != taken || taken && prediction.target != target;
+        if wrong && taken {
+            if indirect {
+                self.record_indirect(set, address, target);
+            } else if kind != BranchKind::Return {
+                self.targets[slot] = (tag, target);
+            }
+        }
+        self.learn(conditional, address, taken, prediction.taken);
+        self.history =
+            (self.history << 1 | u64::from(taken)) & ((1 << self.sizes.indirect_history_bits) - 1);
+        if indirect {
+            self.path.rotate_right(1);
+            self.path[0] = target;
+        }
+        prediction
+    }
+
+    #[inline]
+    fn direction(&mut self, address: u64) -> bool {
+        match &mut self.directions {
+            DirectionState::Tournament(t) => t.predict(address),
+            DirectionState::Ltage(l) => l.predict(address),
+        }
+    }
+
+    #[inline]
+    fn learn(&mut self, conditional: bool, address: u64, taken: bool, predicted: bool) {
+        match &mut self.directions {
+            DirectionState::Tournament(t) => t.learn(conditional, address, taken),
+            DirectionState::Ltage(l) => l.learn(conditional, address, taken, predicted),
+        }
+    }
+
+    fn push(&mut self, address: u64) {
+        self.top = (self.top + 1) % self.returns.len();
+        self.returns[self.top] = address;
+        self.depth = (self.depth + 1).min(self.returns.len());
+    }
+
+    fn pop(&mut self) -> u64 {
+        let address = self.returns[self.top];
+        self.top = (self.top + self.returns.len() - 1) % self.returns.len();
+        self.depth -= 1;
+        address
+    }
+
+    fn indirect_set(&self, address: u64) -> usize {
+        let bits = self.sizes.indirect_sets.trailing_zeros();
+        let step = bits / self.sizes.indirect_path as u32;
+        let mut hash = address >> SHIFT ^ self.history;
+        for (i, target) in self.path[..self.sizes.indirect_path.min(16) as usize]
+            .iter()
+            .enumerate()
+        {
+            hash ^= target >> (SHIFT + i as u32 * step);
+        }
+        (hash & (self.sizes.indirect_sets - 1)) as usize * self.sizes.indirect_ways as usize
+    }
+
+    fn indirect_tag(&self, address: u64) -> u64 {
+        address >> SHIFT & ((1 << self.sizes.indirect_tag_bits) - 1)
+    }
+
+    fn indirect_way(&self, set: usize, address: u64) -> Option<usize> {
+        let tag = self.indirect_tag(address);
+        let ways = self.sizes.indirect_ways as usize;
+        (set..set + ways).find(|&way| self.indirect[way].0 == tag)
+    }
+
+    fn record_indirect(&mut self, set: usize, address: u64, target: u64) {
+        let way = self.indirect_way(set, address).unwrap_or_else(|| {
+            self.draws = self.draws.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            set + (self.draws >> 16) as usize % self.sizes.indirect_ways as usize
+        });
+        self.indirect[way] = (self.indirect_tag(address), target);
+    }
+}
+
+/// Adds to or takes from a two-bit counter.
+#[inline(always)]
+fn count(counter: &mut u8, up: bool) {
+    *counter = if up {
+        (*counter + 1).min(3)
+    } else {
+        counter.saturating_sub(1)
+    };
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tournament {
+    local: Box<[u8]>,
+    histories: Box<[u32]>,
+    global: Box<[u8]>,
+    choice: Box<[u8]>,
+    history: u64,
+}
+
+impl Tournament {
+    fn new(sizes: &BranchUnit) -> Self {
+        Self {
+            local: vec![0; sizes.local_entries as usize].into(),
+            histories: vec![0; sizes.local_histories as usize].into(),
+            global: vec![0; sizes.global_entries as usize].into(),
+            choice: vec![0; sizes.choice_entries as usize].into(),
+            history: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn indices(&self, address: u64) -> (usize, usize, usize, usize) {
+        let own = (address >> SHIFT) as usize & (self.histories.len() - 1);
+        (
+            own,
+            self.histories[own] as usize & (self.local.len() - 1),
+            self.history as usize & (self.global.len() - 1),
+            self.history as usize & (self.choice.len() - 1),
+        )
+    }
+
+    #[inline(always)]
+    fn predict(&self, address: u64) -> bool {
+        let (_, local, global, choice) = self.indices(address);
+        if self.choice[choice] > 1 {
+            self.global[global] > 1
+        } else {
+            self.local[local] > 1
+        }
+    }
+
+    #[inline(always)]
+    fn learn(&mut self, conditional: bool, address: u64, taken: bool) {
+        let (own, local, global, choice) = self.indices(address);
+        if conditional {
+            let local_taken = self.local[local] > 1;
+            let global_taken = self.global[global] > 1;
+            if local_taken != global_taken {
+                count(&mut self.choice[choice], global_taken == taken);
+            }
+            count(&mut self.local[local], taken);
+            self.histories[own] = self.histories[own] << 1 | u32::from(taken);
+        }
+        count(&mut self.global[global], taken);
+        self.history = self.history << 1 | u64::from(taken);
+    }
+}
+
+const TABLES: usize = 12;
+/// Logarithms of the sizes of the tables of LTAGE, the bimodal one first; then their tags' bits.
+const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10, 10, 10, 10, 9, 9];
+const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
+const PATH_BITS: u32 = 16;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tagged {
+    counter: i8,
+    useful: u8,
+    tag: u16,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LoopEntry {
+    iterations: u16,
+    current: u16,
+    confidence: u8,
+    tag: u16,
+    age: u8,
+}
+
+/// The latest prediction, which the update refers to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Latest {
+    indices: [u16; TABLES + 1],
+    tags: [u16; TABLES + 1],
+    hit: u8,
+    alternative: u8,
+    alternative_taken: bool,
+    longest_taken: bool,
+    tagged_taken: bool,
+    new: bool,
+    loop_way: i8,
+    loop_valid: bool,
+    loop_taken: bool,
+    predicted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ltage {
+    lengths: [u32; TABLES + 1],
+    bimodal: Box<[bool]>,
+    hysteresis: Box<[bool]>,
+    tables: Vec<Box<[Tagged]>>,
+    loops: Box<[LoopEntry]>,
+    loop_use: i8,
+    use_alternative: i8,
+    updates: u64,
+    history: u64,
+    path: u32,
+    draws: u32,
+    latest: Latest,
+}
+
+impl Ltage {
+    fn new(sizes: &BranchUnit) -> Self {
+        Self {
+            lengths: lengths(sizes.history_min, sizes.history_max),
+            bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
+            hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
+            tables: LOG_SIZES
+                .iter()
+                .map(|&log| vec![Tagged::default(); 1 << log].into())
+                .collect(),
+            loops: vec![LoopEntry::default(); 256].into(),
+            loop_use: -1,
+            use_alternative: 0,
+            updates: 1 << 17,
+            history: 0,
+            path: 0,
+            draws: 1,
+            latest: Latest::default(),
+        }
+    }
+
+    fn draw(&mut self) -> u32 {
+        self.draws = self.draws.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+        self.draws >> 16
+    }
+
+    /// The latest `length` directions folded to `bits` bits, the latest in bit 0 of its fold.
+    #[inline(always)]
+    fn folded(&self, length: u32, bits: u32) -> u32 {
+        let mut rest = self.history & ((1u64 << length) - 1);
+        let mut folded = 0;
+        while rest != 0 {
+            folded ^= rest & ((1 << bits) - 1);
+            rest >>= bits;
+        }
+        folded as u32
+    }
+
+    fn path_hash(&self, length: u32, table: u32) -> u32 {
+        let log = LOG_SIZES[table as usize];
+        let mask = (1u32 << log) - 1;
+        let path = self.path & ((1u64 << length.min(PATH_BITS)) - 1) as u32;
+        let low = path & mask;
+        let high = path >> log;
+        let turn =
+            |x: u32| ((x << table) & mask) + if log > table { x >> (log - table) } else { 0 };
+        turn(low ^ turn(high))
+    }
+
+    #[inline]
+    fn predict(&mut self, address: u64) -> bool {
+        let pc = (address >> SHIFT) as u32;
+        let mut l = Latest::default();
+        for t in 1..=TABLES {
+            let log = LOG_SIZES[t];
+            let length = self.lengths[t];
+            let folded = self.folded(length, log);
+            let skew = (log as i32 - t as i32).unsigned_abs() + 1;
+            let index = pc ^ pc >> skew ^ folded ^ self.path_hash(length, t as u32);
+            l.indices[t] = (index & ((1 << log) - 1)) as u16;
+            let tag =
+                pc ^ self.folded(length, TAG_BITS[t]) ^ self.folded(length, TAG_BITS[t] - 1) << 1;
+            l.tags[t] = (tag & ((1 << TAG_BITS[t]) - 1)) as u16;
+        }
+        l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
+        let matches = |t: usize| self.tables[t][l.indices[t] as usize].tag == l.tags[t];
+        let hit = (1..=TABLES).rev().find(|&t| matches(t)).unwrap_or(0);
+        let alternative = (1..hit).rev().find(|&t| matches(t)).unwrap_or(0);
+        let base = self.bimodal[l.indices[0] as usize];
+        let taken = |t: usize| {
+            if t == 0 {
+                base
+            } else {
+                self.tables[t][l.indices[t] as usize].counter >= 0
+            }
+        };
+        l.alternative_taken = taken(alternative);
+        l.longest_taken = taken(hit);
+        l.tagged_taken = l.longest_taken;
+        if hit > 0 {
+            let counter = self.tables[hit][l.indices[hit] as usize].counter;
+            l.new = counter == 0 || counter == -1;
+            if l.new && self.use_alternative >= 0 {
+                l.tagged_taken = l.alternative_taken;
+            }
+        }
+        (l.hit, l.alternative) = (hit as u8, alternative as u8);
+        // The loop predictor overrules where it is sure and has been of use.
+        let set = (pc as usize & 63) << 2;
+        let tag = (pc >> 6) as u16 & 0x3fff;
+        l.loop_way = -1;
+        for way in 0..4 {
+            let entry = self.loops[set + way];
+            if entry.tag == tag {
+                l.loop_way = way as i8;
+                l.loop_valid = entry.confidence == 3;
+                l.loop_taken = entry.current + 1 != entry.iterations;
+                break;
+            }
+        }
+        l.predicted = if self.loop_use >= 0 && l.loop_valid {
+            l.loop_taken
+        } else {
+            l.tagged_taken
+        };
+        self.latest = l;
+        l.predicted
+    }
+
+    fn learn(&mut self, conditional: bool, address: u64, taken: bool, _predicted: bool) {
+        if conditional {
+            let draw = self.draw();
+            self.learn_loop(address, taken);
+            self.learn_tables(taken, draw & 3);
+        }
+        self.history = self.history << 1 | u64::from(taken);
+        self.path = (self.path << 1 | (address >> SHIFT & 1) as u32) & ((1 << PATH_BITS) - 1);
+    }
+
+    fn learn_loop(&mut self, address: u64, taken: bool) {
+        let l = self.latest;
+        if l.loop_valid && l.predicted != l.loop_taken {
+            let up = l.loop_taken == taken;
+            self.loop_use = if up {
+                self.loop_use.saturating_add(1).min(63)
+            } else {
+                (self.loop_use - 1).max(-64)
+            };
+        }
+        let pc = (address >> SHIFT) as usize;
+        let set = (pc & 63) << 2;
+        if l.loop_way >= 0 {
+            let entry = &mut self.loops[set + l.loop_way as usize];
+            if l.loop_valid {
+                if taken != l.loop_taken {
+                    *entry = LoopEntry {
+                        tag: entry.tag,
+                        ..LoopEntry::default()
+                    };
+                    return;
+                }
+                if l.loop_taken != l.tagged_taken {
+                    entry.age = entry.age.saturating_add(1);
+                }
+            }
+            entry.current = (entry.current + 1) & 0x3fff;
+            if entry.current > entry.iterations {
+                entry.confidence = 0;
+                if entry.iterations != 0 {
+                    entry.iterations = 0;
+                    entry.age = 0;
+                }
+            }
+            if !taken {
+                if entry.current == entry.iterations {
+                    entry.confidence = (entry.confidence + 1).min(3);
+                    if entry.iterations < 3 {
+                        entry.iterations = 0;
+                        entry.age = 0;
+                        entry.confidence = 0;
+                    }
+                } else if entry.iterations == 0 {
+                    entry.confidence = 0;
+                    entry.iterations = entry.current;
+                } else {
+                    entry.iterations = 0;
+                    entry.age = 0;
+                    entry.confidence = 0;
+                }
+                entry.current = 0;
+            }
+        } else if taken {
+            let start = self.draw() as usize;
+            for i in 0..4 {
+                let entry = &mut self.loops[set + (start + i & 3)];
+                if entry.age == 0 {
+                    *entry = LoopEntry {
+                        iterations: 0,
+                        current: 1,
+                        confidence: 0,
+                        tag: (pc >> 6) as u16 & 0x3fff,
+                        age: 255,
+                    };
+                    break;
+                }
+                entry.age -= 1;
+            }
+        }
+    }
+
+    fn learn_tables(&mut self, taken: bool, draw: u32) {
+        let l = self.latest;
+        let hit = usize::from(l.hit);
+        let mut allocate = l.tagged_taken != taken && hit < TABLES;
+        if hit > 0 && l.new {
+            if l.longest_taken == taken {
+                allocate = false;
+            }
+            if l.longest_taken != l.alternative_taken {
+                let up = l.alternative_taken == taken;
+                self.use_alternative = if up {
+                    (self.use_alternative + 1).min(7)
+                } else {
+                    (self.use_alternative - 1).max(-8)
+                };
+            }
+        }
+        if allocate {
+            self.allocate(&l, taken, draw);
+        }
+        self.updates += 1;
+        if self.updates & ((1 << 19) - 1) == 0 {
+            for entry in self.tables[1..].iter_mut().flat_map(|t| t.iter_mut()) {
+                entry.useful >>= 1;
+            }
+        }
+        if hit == 0 {
+            self.learn_base(&l, taken);
+            return;
+        }
+        let entry = &mut self.tables[hit][l.indices[hit] as usize];
+        entry.counter = step(entry.counter, taken);
+        if entry.useful == 0 {
+            let alternative = usize::from(l.alternative);
+            if alternative > 0 {
+                let other = &mut self.tables[alternative][l.indices[alternative] as usize];
+                other.counter = step(other.counter, taken);
+            } else {
+                self.learn_base(&l, taken);
+            }
+        }
+        if l.tagged_taken != l.alternative_taken {
+            let entry = &mut self.tables[hit][l.indices[hit] as usize];
+            entry.useful = if l.tagged_taken == taken {
+                (entry.useful + 1).min(3)
+            } else {
+                entry.useful.saturating_sub(1)
+            };
+        }
+    }
+
+    fn allocate(&mut self, l: &Latest, taken: bool, draw: u32) {
+        let hit = usize::from(l.hit);
+        let free = (hit + 1..=TABLES).any(|t| self.tables[t][l.indices[t] as usize].useful == 0);
+        let draw = draw & ((1u32 << (TABLES - hit - 1)) - 1);
+        let mut first = hit + 1;
+        if draw & 1 == 1 {
+            first += 1;
+            if draw & 2 == 2 {
+                first += 1;
+            }
+        }
+        if !free {
+            self.tables[first][l.indices[first] as usize].useful = 0;
+        }
+        for t in first..=TABLES {
+            let entry = &mut self.tables[t][l.indices[t] as usize];
+            if entry.useful == 0 {
+                entry.tag = l.tags[t];
+                entry.counter = if taken { 0 } else { -1 };
+                break;
+            }
+        }
+    }
+
+    fn learn_base(&mut self, l: &Latest, taken: bool) {
+        let i = l.indices[0] as usize;
+        let mut state = u8::from(self.bimodal[i]) << 1 | u8::from(self.hysteresis[i >> 2]);
+        count(&mut state, taken);
+        self.bimodal[i] = state > 1;
+        self.hysteresis[i >> 2] = state & 1 == 1;
+    }
+}
+
+fn step(counter: i8, up: bool) -> i8 {
+    if up {
+        (counter + 1).min(3)
+    } else {
+        (counter - 1).max(-4)
+    }
+}
+
+/// History lengths of the tagged tables: a geometric series from `min` to `max`, rounded.
+///
+/// The ratio is a root, found in whole numbers: `x` rounds `min * (max/min)^(i/11)` if `(2x-1)/2 <= ... < (2x+1)/2`,
+/// which raised to the eleventh power compares integers.
+fn lengths(min: u64, max: u64) -> [u32; TABLES + 1] {
+    let mut lengths = [0; TABLES + 1];
+    let last = TABLES as u32 - 1;
+    for (i, length) in lengths.iter_mut().enumerate().skip(1) {
+        let i = i as u32 - 1;
+        // (x - 1/2)^last <= min^(last-i) * max^i, in logarithms of wide integers: at most 64^11 * 2^11 < 2^77.
+        let bound = u128::from(min).pow(last - i) * u128::from(max).pow(i) * (1 << last);
+        let mut x = min;
+        while (2 * u128::from(x) + 1).pow(last) <= bound {
+            x += 1;
+        }
+        *length = x as u32;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{Core, catalog};
+
+    fn predictor(machine: &str) -> Predictor {
+        let Core::OutOfOrder(core) = catalog::machine(machine).unwrap().core else {
+            panic!("{machine} is out of order");
+        };
+        Predictor::new(&core.predictor, core.directions)
+    }
+
+    /// Wrong predictions of the direction among the last `count` of these outcomes, repeated.
+    fn wrong(p: &mut Predictor, outcomes: &[bool], rounds: usize, count: usize) -> usize {
+        let mut results = Vec::new();
+        for _ in 0..rounds {
+            for &taken in outcomes {
+                let prediction = p.branch(BranchKind::Conditional, 0x4000, taken, 0x5000, 0x4002);
+                results.push(prediction.taken != taken);
+            }
+        }
+        results[results.len() - count..]
+            .iter()
+            .filter(|&&w| w)
+            .count()
+    }
+
+    #[test]
+    fn lengths_grow_from_four_to_thirty_four() {
+        assert_eq!(
+            lengths(4, 34)[1..],
+            [4, 5, 6, 7, 9, 11, 13, 16, 19, 23, 28, 34]
+        );
+    }
+
+    #[test]
+    fn both_learn_a_pattern_within_their_history() {
+        let pattern = [true, true, false, true, false, false, true];
+        assert_eq!(wrong(&mut predictor("gem5-o3"), &pattern, 200, 70), 0);
+        assert_eq!(wrong(&mut predictor("skylake"), &pattern, 200, 70), 0);
+    }
+
+    #[test]
+    fn only_the_loop_predictor_sees_the_end_of_a_long_loop() {
+        let mut long = [true; 60];
+        long[59] = false;
+        assert_eq!(wrong(&mut predictor("skylake"), &long, 60, 600), 0);
+        assert_eq!(wrong(&mut predictor("gem5-o3"), &long, 60, 600), 10);
+    }
+
+    #[test]
+    fn a_taken_branch_without_a_target_falls_through() {
+        let mut p = predictor("gem5-o3");
+        let first = p.branch(BranchKind::Jump, 0x4000, true, 0x5000, 0x4002);
+        assert!(!first.taken, "the target buffer is empty");
+        let second = p.branch(BranchKind::Jump, 0x4000, true, 0x5000, 0x4002);
+        assert_eq!(
+            second,
+            Prediction {
+                taken: true,
+                target: 0x5000
+            }
+        );
+    }
+
+    #[test]
+    fn returns_come_from_the_stack() {
+        let mut p = predictor("gem5-o3");
+        p.branch(BranchKind::Call, 0x4000, true, 0x5000, 0x4005);
+        let back = p.branch(BranchKind::Return, 0x5000, true, 0x4005, 0x5001);
+        assert_eq!(back.target, 0x4005);
+    }
+}
