@@ -214,17 +214,15 @@ fn hostile_functions_in_python_get_their_verdicts() {
 }
 
 #[test]
-fn a_candidate_that_forks_is_a_failure_of_ours_until_processes_are_simulated() {
+fn only_the_first_process_of_a_candidate_speaks_for_the_driver() {
     let problem = function("H/1", "next_number", &["candidate(1) == 2"]);
     let good = "def next_number(n):\n    return n + 1\n";
-    let fork = "import os\ndef next_number(n):\n    os.fork()\n    return n + 1\n";
-    let code = judged(
-        "humaneval",
-        &problem,
-        good,
-        &[(fork, "unsupported", "clone")],
-    );
-    assert_eq!(code, 3, "results are missing");
+    let helper = "import os\ndef next_number(n):\n    if os.fork() == 0:\n        os._exit(n + 1)\n    \
+                  return os.waitstatus_to_exitcode(os.wait()[1])\n";
+    let twin =
+        "import os\ndef next_number(n):\n    if os.fork():\n        os.wait()\n    return n + 1\n";
+    let cases = [(helper, "accepted", ""), (twin, "forged_marker", "")];
+    assert_eq!(judged("humaneval", &problem, good, &cases), 0);
 }
 
 #[test]

@@ -288,6 +288,7 @@ impl Kernel {
 
     /// The driver reads its next input, whole.
     fn read_input(&mut self, mem: &mut Memory, pieces: &[Piece]) -> Answer {
+        self.check_driver()?;
         let Some(device) = &self.device else {
             return Err(EIO.into());
         };
@@ -438,8 +439,18 @@ impl Kernel {
         }
     }
 
+    /// The driver is the first process; one that a candidate has forked off it does not speak for it.
+    fn check_driver(&self) -> Result<(), Stop> {
+        if self.processes.pid == GUEST_PID {
+            Ok(())
+        } else {
+            Err(Stop::Exit(Exit::ForgedMarker))
+        }
+    }
+
     /// A message of the driver: kind, nonce, text.
     fn write_message(&mut self, mem: &mut Memory, pieces: &[Piece]) -> Answer {
+        self.check_driver()?;
         let len = total(pieces);
         if len > self.limits.output_bytes {
             return Err(Stop::Exit(Exit::OutputLimit));
