@@ -5,7 +5,7 @@
 //!              source      what can    what   raw counters   right or   one       tables,
 //!                          be run      to run + output       wrong,why  number    plots, files
 //! ```
-//! The modules below stand in the order of that flow; [`sim`] is the machine under it.
+//! Each word of that flow is a module or a type of one; [`sim`] is the machine under it. docs/architecture.md is the map.
 pub mod artifact;
 pub mod backend;
 pub mod calibrate;

@@ -250,7 +250,7 @@ impl CacheLevel {
             return Ok(level);
         }
         let sets = level.size_bytes / (64 * level.ways);
-        if !sets.is_power_of_two() || level.size_bytes % (64 * level.ways) != 0 {
+        if !sets.is_power_of_two() || !level.size_bytes.is_multiple_of(64 * level.ways) {
             return Err(s.error(
                 section[0],
                 format!(
@@ -496,6 +496,16 @@ impl OutOfOrderCore {
             predictor: BranchUnit::read(s)?,
             memory: MemorySystem::read(s)?,
         };
+        if core.predictor.history_min > core.predictor.history_max {
+            return Err(s.error(
+                "predictor.history_min",
+                format!(
+                    "`predictor.history_min` is {}, more than `predictor.history_max` ({})",
+                    core.predictor.history_min, core.predictor.history_max
+                ),
+                "the shortest history is at most as long as the longest",
+            ));
+        }
         for key in [
             "core.fetch_buffer_bytes",
             "core.store_sets",

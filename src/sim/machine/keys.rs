@@ -216,14 +216,14 @@ pub const KEYS: &[Key] = keys![
     "predictor.global_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters indexed by the global history (tournament); a power of two";
     "predictor.choice_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters that choose between the two (tournament); a power of two";
     "predictor.target_buffer_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "entries of the branch target buffer; a power of two";
-    "predictor.target_buffer_tag_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
+    "predictor.target_buffer_tag_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
     "predictor.indirect_sets", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "sets of the cache of indirect targets; a power of two";
-    "predictor.indirect_ways", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "its ways";
-    "predictor.indirect_tag_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
-    "predictor.indirect_path", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest indirect targets in its index";
-    "predictor.indirect_history_bits", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest directions in its index";
-    "predictor.history_min", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "shortest history of the tagged tables (ltage)";
-    "predictor.history_max", "-", Values::Integer(1, 64), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (ltage)";
+    "predictor.indirect_ways", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "its ways";
+    "predictor.indirect_tag_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
+    "predictor.indirect_path", "-", Values::Integer(1, 16), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest indirect targets in its index";
+    "predictor.indirect_history_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest directions in its index";
+    "predictor.history_min", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "shortest history of the tagged tables (ltage)";
+    "predictor.history_max", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (ltage)";
     "predictor.counter_entries", "-", ENTRIES, IN_ORDER, "uarch/predict.rs",
         "two-bit counters of the direction predictor; a power of two";
     "predictor.history_bits", "-", BITS, IN_ORDER, "uarch/predict.rs",

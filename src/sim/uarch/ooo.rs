@@ -233,7 +233,7 @@ impl Units {
     }
 
     fn choose_in_turn(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
-        let above = free & (u32::MAX << (u32::from(self.latest[class]) + 1 & 31));
+        let above = free & (u32::MAX << ((u32::from(self.latest[class]) + 1) & 31));
         let unit = if above != 0 && self.latest[class] < 31 {
             above
         } else {
@@ -663,17 +663,16 @@ impl OutOfOrder {
         let load = micro.is(traits::LOAD);
         let mut again = 0;
         loop {
-            let mut wait = 0;
-            if load {
-                wait = self.load_queue.freed() + 1;
+            let wait = if load {
+                self.load_queue.freed() + 1
             } else {
                 // The store that frees the entry has been sent, or is now.
                 while self.store_count - self.sent_count >= self.store_queue.entries {
                     self.send();
                 }
                 // The ring holds those that were sent, behind as many as it has entries.
-                wait = self.store_queue.times[self.store_count & self.store_queue.mask] + 1;
-            }
+                self.store_queue.times[self.store_count & self.store_queue.mask] + 1
+            };
             let front = self.front(micro, wait);
             let mut operands = self
                 .operands(micro, front.dispatched)

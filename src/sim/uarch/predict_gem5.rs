@@ -83,11 +83,7 @@ impl Predictor {
         let mut predicted = (wanted && known).then_some(self.targets[slot].1);
         match kind {
             BranchKind::Call | BranchKind::IndirectCall => self.push(behind),
-            BranchKind::Return => {
-                if self.depth > 0 {
-                    predicted = Some(self.pop());
-                }
-            }
+            BranchKind::Return if self.depth > 0 => predicted = Some(self.pop()),
             _ => {}
         }
         let indirect = matches!(kind, BranchKind::Indirect | BranchKind::IndirectCall);
@@ -480,7 +476,7 @@ impl Ltage {
         } else if taken {
             let start = self.draw() as usize;
             for i in 0..4 {
-                let entry = &mut self.loops[set + (start + i & 3)];
+                let entry = &mut self.loops[set + ((start + i) & 3)];
                 if entry.age == 0 {
                     *entry = LoopEntry {
                         iterations: 0,
