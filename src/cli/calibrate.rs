@@ -15,6 +15,6 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> Result<Status, CliError> {
     let mut rows = compare(&args.captures, &list).map_err(refused)?;
     let place = |row: &Comparison| (row.capture.machine.clone(), row.capture.group.clone());
     rows.sort_by_key(place);
-    print_data(&table(&rows))?;
+    print_data(table(&rows))?;
     Ok(Status::Success)
 }
