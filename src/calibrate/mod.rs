@@ -260,6 +260,7 @@ fn run<T: Timing>(timing: T, program: &Program, profile: &Profile) -> Result<Out
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 mod tests {
     use super::*;
 
