@@ -65,7 +65,7 @@ pub struct Engine<T: Timing> {
     jump_cache: Box<[(u64, BlockId)]>,
     side: SideTables,
     features: Features,
-    /// Instructions retired since the engine was made or [`Engine::reset_count`].
+    /// Instructions retired; the caller sets where counting goes on.
     pub retired: u64,
 }
 
