@@ -64,7 +64,7 @@ pub struct Interpreter {
     /// `sys.prefix` of the installation (not of a virtual environment).
     pub prefix: PathBuf,
     /// Folder of the standard library.
-    pub library: PathBuf,
+    pub standard_library: PathBuf,
     /// Folder of its compiled modules.
     pub dynamic_modules: PathBuf,
     /// First line of `sys.version`.
@@ -240,7 +240,7 @@ struct Description {
     prefix: PathBuf,
     library: PathBuf,
     dynamic_modules: PathBuf,
-    library_folder: String,
+    lib_folder: String,
     version: String,
     name: String,
     cache_tag: String,
@@ -254,7 +254,7 @@ print(json.dumps({
     'prefix': sys.base_prefix,
     'library': os.path.dirname(os.path.realpath(os.__file__)),
     'dynamic_modules': os.path.join(platform, 'lib-dynload'),
-    'library_folder': getattr(sys, 'platlibdir', 'lib'),
+    'lib_folder': getattr(sys, 'platlibdir', 'lib'),
     'version': sys.version.splitlines()[0],
     'name': 'python%d.%d' % sys.version_info[:2],
     'cache_tag': sys.implementation.cache_tag,
@@ -358,14 +358,14 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         guest_library: format!(
             "{}/{}/{}",
             Interpreter::GUEST_PREFIX,
-            description.library_folder,
+            description.lib_folder,
             description.name
         ),
         version: description.version,
         cache_tag: description.cache_tag,
         executable,
         prefix,
-        library,
+        standard_library: library,
         dynamic_modules,
         guest_executable,
         libraries,
@@ -441,7 +441,7 @@ mod tests {
                 .unwrap()
                 .starts_with(b"\x7fELF")
         );
-        assert!(interpreter.library.join("os.py").is_file());
+        assert!(interpreter.standard_library.join("os.py").is_file());
         assert!(interpreter.dynamic_modules.is_dir());
         assert!(interpreter.guest_library.starts_with("/python/lib"));
         assert_eq!(interpreter.libraries[0].guest, interpreter.guest_executable);

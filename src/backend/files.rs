@@ -108,7 +108,7 @@ impl PythonLibrary {
     /// The library of `interpreter`; byte code is kept below `cache`.
     pub(super) fn new(interpreter: Arc<Interpreter>, cache: &Path) -> Self {
         Self {
-            sources: HostFolder::new(&interpreter.library),
+            sources: HostFolder::new(&interpreter.standard_library),
             dynamic_modules: HostFolder::new(&interpreter.dynamic_modules),
             cache: cache.join("bytecode"),
             compiled: Mutex::default(),
@@ -162,7 +162,7 @@ impl PythonLibrary {
     }
 
     fn compile(&self, source: &str, guest: &str) -> Option<Vec<u8>> {
-        let path = self.interpreter.library.join(source);
+        let path = self.interpreter.standard_library.join(source);
         let arguments = ["-I", "-S", "-B", "-c", COMPILE].map(OsString::from);
         let arguments = arguments
             .into_iter()

@@ -187,7 +187,7 @@ fn start_python(python: &PythonArtifact, folder: &PrivateFolder) -> Result<Start
     })?;
     let interpreter = &python.interpreter;
     let mut readable = vec![
-        interpreter.library.clone(),
+        interpreter.standard_library.clone(),
         interpreter.dynamic_modules.clone(),
     ];
     readable.extend(

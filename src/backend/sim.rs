@@ -45,7 +45,7 @@ pub struct Options {
 pub struct Sim {
     options: Options,
     kind: Kind,
-    library: Mutex<Option<(ContentHash, World)>>,
+    python_worlds: Mutex<Option<(ContentHash, World)>>,
 }
 
 /// One pool a timing model: the code is compiled for each, so that none pays for the choice.
@@ -157,7 +157,7 @@ impl Sim {
         Self {
             options,
             kind,
-            library: Mutex::default(),
+            python_worlds: Mutex::default(),
         }
     }
 
@@ -342,7 +342,10 @@ impl Sim {
     fn python_world(&self, python: &PythonArtifact) -> Result<World, BackendFailure> {
         let interpreter = &python.interpreter;
         let key = python.fingerprint.content_hash();
-        let mut kept = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self
+            .python_worlds
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some((of, world)) = &*kept
             && *of == key
         {

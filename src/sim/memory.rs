@@ -398,28 +398,7 @@ impl Memory {
     /// The fault that the access raises; nothing has changed.
     #[inline(always)]
     pub fn store<T: Scalar, R: Recording>(&mut self, addr: u64, value: T) -> Result<(), Fault> {
-        if R::ON {
-            self.accesses.push(Access {
-                addr,
-                size: T::SIZE as u8,
-                store: true,
-            });
-        }
-        let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
-        let offset = addr.wrapping_sub(entry.write);
-        if offset <= PAGE_SIZE - T::SIZE {
-            // SAFETY: as in `load`; in addition `entry.write` is set only while this address space owns the page
-            // alone, so that no other snapshot and no `&Page` sees the write.
-            unsafe {
-                entry
-                    .host
-                    .add(offset as usize)
-                    .cast::<T>()
-                    .write_unaligned(value.swapped())
-            };
-            return Ok(());
-        }
-        self.store_slow(addr, value)
+        self.store_checked::<T, R>(addr, value).map(|_| ())
     }
 
     /// As [`Memory::store`]; true if the store changed a page with decoded code, so that the running block must end.
@@ -442,7 +421,8 @@ impl Memory {
         let entry = &self.tlb[(addr / PAGE_SIZE) as usize % TLB_ENTRIES];
         let offset = addr.wrapping_sub(entry.write);
         if offset <= PAGE_SIZE - T::SIZE {
-            // SAFETY: as in `store`.
+            // SAFETY: as in `load`; in addition `entry.write` is set only while this address space owns the page
+            // alone, so that no other snapshot and no `&Page` sees the write.
             unsafe {
                 entry
                     .host
