@@ -7,6 +7,8 @@ mod files;
 pub mod native;
 pub mod sim;
 
+pub use files::HostFolder;
+
 use crate::artifact::Artifact;
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::outcome::Limits;

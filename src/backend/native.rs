@@ -196,7 +196,12 @@ fn start_python(python: &PythonArtifact, folder: &PrivateFolder) -> Result<Start
             .iter()
             .map(|library| library.host.clone()),
     );
+    readable.extend(interpreter.packages.clone());
     let prefix = interpreter.prefix.to_string_lossy();
+    let packages = interpreter
+        .packages
+        .as_ref()
+        .map(|folder| folder.to_string_lossy());
     Ok(Start {
         program: interpreter.executable.clone(),
         name: None,
@@ -205,7 +210,7 @@ fn start_python(python: &PythonArtifact, folder: &PrivateFolder) -> Result<Start
             .map(OsString::from)
             .chain([script.into_os_string()])
             .collect(),
-        environment: Interpreter::environment(&prefix, 0)
+        environment: Interpreter::environment(&prefix, packages.as_deref(), 0)
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),

@@ -323,7 +323,11 @@ impl Sim {
         arguments.push(script);
         // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
         let hash_seed = (self.options.seed % (1 << 32)) as u32;
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
+        let environment = Interpreter::environment(
+            Interpreter::GUEST_PREFIX,
+            interpreter.packages.as_ref().map(|_| Interpreter::GUEST_PACKAGES),
+            hash_seed,
+        )
             .into_iter()
             .map(|(name, value)| format!("{name}={value}").into_bytes())
             .collect();
@@ -353,8 +357,15 @@ impl Sim {
         }
         let mut world = World::new();
         add_files(&mut world, &interpreter.libraries)?;
-        let library = PythonLibrary::new(Arc::clone(interpreter), &self.options.cache);
+        let cache = &self.options.cache;
+        let library = PythonLibrary::standard(Arc::clone(interpreter), cache);
         world.add_host_tree(&interpreter.guest_library, Arc::new(library));
+        if let Some(folder) = &interpreter.packages {
+            let guest = Interpreter::GUEST_PACKAGES;
+            let packages =
+                PythonLibrary::packages(folder, guest.to_owned(), Arc::clone(interpreter), cache);
+            world.add_host_tree(guest, Arc::new(packages));
+        }
         *kept = Some((key, world.clone()));
         Ok(world)
     }
