@@ -174,6 +174,15 @@ impl PythonArtifact {
         })
     }
 
+    /// The same with an empty script, whose run is the interpreter's start and end alone.
+    #[must_use]
+    pub fn without_a_line(&self) -> Self {
+        Self {
+            script: Arc::from([]),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn content_hash(&self) -> ContentHash {
         let interpreter = self.fingerprint.content_hash().to_string();
         let function = self.function.iter().flat_map(|function| {

@@ -6,6 +6,7 @@
 mod files;
 pub mod native;
 pub mod sim;
+pub mod verified;
 
 pub use files::HostFolder;
 

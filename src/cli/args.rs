@@ -90,6 +90,10 @@ pub(super) struct RunArgs {
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Name by which the program is called (`argv[0]`). Without, it is `program` whatever the file's name is, so that
     /// the name does not change the counts; programs that are many in one, such as busybox, need theirs.
     #[arg(long, value_name = "NAME")]
@@ -112,6 +116,10 @@ pub(super) struct CandidateArgs {
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
     #[arg(long)]
     pub(super) no_snapshot: bool,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
     #[arg(long, value_name = "LEVEL", default_value = "O2")]
     pub(super) optimisation: String,

@@ -28,6 +28,8 @@ pub enum Status {
     Usage,
     /// A failure of ours or of the host: results are missing.
     Failure,
+    /// `--verify-determinism` found runs of one job that differ.
+    NotDeterministic,
 }
 
 impl From<Status> for ExitCode {
@@ -37,6 +39,7 @@ impl From<Status> for ExitCode {
             Status::Negative => 1,
             Status::Usage => 2,
             Status::Failure => 3,
+            Status::NotDeterministic => 4,
         })
     }
 }
