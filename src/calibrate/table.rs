@@ -58,7 +58,12 @@ pub fn micro_table(machine: &str, rows: &[Measured]) -> String {
     let iterations = f64::from(ITERATIONS);
     for row in rows {
         let measured = row.cycles as f64;
-        let _ = write!(out, "  {:<20} {:>10.3}", row.benchmark.name, measured / iterations);
+        let _ = write!(
+            out,
+            "  {:<20} {:>10.3}",
+            row.benchmark.name,
+            measured / iterations
+        );
         match (row.expected, row.expected_cycles()) {
             (Some(expected), Some(cycles)) => {
                 let error = 100.0 * (measured / cycles - 1.0);

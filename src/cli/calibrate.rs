@@ -23,7 +23,11 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> Result<Status, CliError> {
 
 /// Whether every microbenchmark takes what was computed.
 fn by_hand(args: &CalibrateArgs) -> Result<bool, CliError> {
-    if let Some(name) = args.only.iter().find(|n| Microbenchmark::named(n).is_none()) {
+    if let Some(name) = args
+        .only
+        .iter()
+        .find(|n| Microbenchmark::named(n).is_none())
+    {
         return Err(CliError::usage(
             format!("there is no microbenchmark `{name}`"),
             "`tickmark calibrate --micro` lists them",

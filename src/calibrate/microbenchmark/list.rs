@@ -23,18 +23,30 @@ fn nops(a: &mut CodeAssembler, count: usize) -> Made {
     Ok(())
 }
 
-/// The chain that keeps a branch waiting: each multiplication needs the one before.
-fn multiply_chain(a: &mut CodeAssembler, count: usize) -> Made {
-    for _ in 0..count {
-        a.imul_2(rax, rax)?;
-    }
-    Ok(())
+const TWELVE: [AsmRegister64; 12] = [rax, rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14];
+const EIGHT: [AsmRegister64; 8] = [rbx, rcx, rdx, rsi, r8, r9, r10, r11];
+
+/// A return to the next instruction for which there was no call.
+fn stray_return(a: &mut CodeAssembler) -> Made {
+    let mut behind = a.create_label();
+    a.lea(rax, ptr(behind))?;
+    a.push(rax)?;
+    a.ret()?;
+    a.set_label(&mut behind)?;
+    a.nop()
+}
+
+/// XMM0 and XMM1 hold 1.
+fn ones(a: &mut CodeAssembler) -> Made {
+    a.mov(eax, 1)?;
+    a.cvtsi2sd(xmm0, eax)?;
+    a.cvtsi2sd(xmm1, eax)
 }
 
 const CORE: &[Microbenchmark] = &[
     Microbenchmark {
         name: "add_chain",
-        feature: "each addition needs the one before",
+        feature: "sixteen additions, each needs the one before",
         setup: nothing,
         body: |a| {
             for _ in 0..16 {
@@ -63,7 +75,7 @@ const CORE: &[Microbenchmark] = &[
         feature: "twelve additions to registers of their own",
         setup: nothing,
         body: |a| {
-            for r in [rax, rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14] {
+            for r in TWELVE {
                 a.add(r, rdi)?;
             }
             Ok(())
@@ -72,152 +84,123 @@ const CORE: &[Microbenchmark] = &[
     },
     Microbenchmark {
         name: "imul_chain",
-        feature: "each multiplication needs the one before",
+        feature: "four multiplications, each needs the one before",
         setup: nothing,
-        body: |a| multiply_chain(a, 8),
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "imul_indep",
-        feature: "eight multiplications to registers of their own: one unit, pipelined",
-        setup: nothing,
-        body: |a| {
-            for r in [rax, rbx, rcx, rdx, rsi, r8, r9, r10] {
-                a.imul_2(r, rdi)?;
-            }
-            Ok(())
-        },
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "fdiv_indep",
-        feature: "four x87 divisions in a chain of one register: one unit, not pipelined",
-        setup: |a| {
-            a.fld1()?;
-            a.fld1()
-        },
         body: |a| {
             for _ in 0..4 {
-                a.fdiv_2(st0, st1)?;
+                a.imul_2(rax, rax)?;
             }
             Ok(())
         },
         expected: &[],
     },
     Microbenchmark {
-        name: "sqrt_window",
-        feature: "a square root and 27 NOPs: as many roots at once as the window has room for",
+        name: "div_indep",
+        feature: "a divide of 32 bits",
         setup: nothing,
         body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            nops(a, 27)
+            a.xor(edx, edx)?;
+            a.mov(eax, 1)?;
+            a.mov(ecx, 1)?;
+            a.div(ecx)
         },
         expected: &[],
     },
     Microbenchmark {
-        name: "sqrt_integers",
-        feature: "a square root and 12 additions that write registers",
+        name: "div_64",
+        feature: "a divide of 64 bits",
         setup: nothing,
         body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            for r in [rax, rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14] {
-                a.add(r, rdi)?;
-            }
-            Ok(())
+            a.xor(edx, edx)?;
+            a.mov(eax, 1)?;
+            a.mov(ecx, 1)?;
+            a.div(rcx)
         },
         expected: &[],
     },
     Microbenchmark {
-        name: "sqrt_moves",
-        feature: "a square root and 12 moves without flags",
+        name: "float_divide",
+        feature: "a division of the lower half of a vector register",
+        setup: ones,
+        body: |a| a.divsd(xmm0, xmm1),
+        expected: &[],
+    },
+    Microbenchmark {
+        name: "float_sqrt",
+        feature: "a square root",
+        setup: ones,
+        body: |a| a.sqrtsd(xmm0, xmm0),
+        expected: &[],
+    },
+    Microbenchmark {
+        name: "sine",
+        feature: "an x87 transcendental",
+        setup: |a| a.fldz(),
+        body: |a| a.fsin(),
+        expected: &[],
+    },
+    Microbenchmark {
+        name: "window",
+        feature: "a multiplication and 24 NOPs: as many micro-ops as the window of test-tiny holds",
         setup: nothing,
         body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            for r in [rax, rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14] {
+            a.imul_3(rax, rdi, 1)?;
+            nops(a, 24)
+        },
+        expected: &[],
+    },
+    Microbenchmark {
+        name: "moves_return",
+        feature: "eight moves, and a return that was never called",
+        setup: nothing,
+        body: |a| {
+            for r in EIGHT {
                 a.mov(r, rdi)?;
             }
-            Ok(())
+            stray_return(a)
         },
         expected: &[],
     },
     Microbenchmark {
-        name: "sqrt_floats",
-        feature: "a square root and four vector moves",
+        name: "compares_return",
+        feature: "eight comparisons, and a return that was never called",
         setup: nothing,
         body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            for x in [xmm2, xmm3, xmm4, xmm5] {
+            for r in EIGHT {
+                a.cmp(r, rdi)?;
+            }
+            stray_return(a)
+        },
+        expected: &[],
+    },
+    Microbenchmark {
+        name: "vectors_return",
+        feature: "six vector moves, and a return that was never called",
+        setup: nothing,
+        body: |a| {
+            for x in [xmm2, xmm3, xmm4, xmm5, xmm6, xmm7] {
                 a.movaps(x, xmm1)?;
             }
-            Ok(())
+            stray_return(a)
         },
         expected: &[],
     },
     Microbenchmark {
-        name: "sqrt_waiters",
-        feature: "a square root and 15 additions that wait for it in the scheduler",
-        setup: nothing,
-        body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            a.movq(rax, xmm0)?;
-            for r in [rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14] {
-                a.lea(r, ptr(rax))?;
-            }
-            Ok(())
-        },
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "sqrt_loads",
-        feature: "a square root and four loads that leave the queue behind it",
-        setup: nothing,
-        body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            for r in [rax, rbx, rcx, rdx] {
-                a.mov(r, ptr(rdi))?;
-            }
-            Ok(())
-        },
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "sqrt_stores",
-        feature: "a square root and four stores that leave the queue behind it",
-        setup: nothing,
-        body: |a| {
-            a.sqrtsd(xmm0, xmm1)?;
-            for i in 0..4 {
-                a.mov(ptr(rdi + 8 * i), rax)?;
-            }
-            Ok(())
-        },
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "mispredicted_return",
+        name: "stray_return",
         feature: "a return that was never called: mispredicted each time",
         setup: nothing,
-        body: |a| {
-            let mut behind = a.create_label();
-            a.lea(rax, ptr(behind))?;
-            a.push(rax)?;
-            a.ret()?;
-            a.set_label(&mut behind)?;
-            a.nop()
-        },
+        body: stray_return,
         expected: &[],
     },
     Microbenchmark {
         name: "late_return",
-        feature: "the same behind twelve multiplications: the wrong path fills the window",
+        feature: "the same behind two multiplications: the wrong path fills the window",
         setup: nothing,
         body: |a| {
             let mut behind = a.create_label();
             a.lea(rax, ptr(behind))?;
-            for _ in 0..12 {
-                a.imul_2(rbx, rbx)?;
-            }
-            a.and(rbx, 0)?;
+            a.imul_3(rbx, rdi, 0)?;
+            a.imul_2(rbx, rbx)?;
             a.add(rax, rbx)?;
             a.push(rax)?;
             a.ret()?;
@@ -228,7 +211,7 @@ const CORE: &[Microbenchmark] = &[
     },
     Microbenchmark {
         name: "jumps",
-        feature: "four jumps to the next instruction: each ends its cycle of fetch",
+        feature: "four jumps over a NOP: each ends its cycle of fetch",
         setup: nothing,
         body: |a| {
             for _ in 0..4 {
@@ -263,7 +246,7 @@ const CORE: &[Microbenchmark] = &[
     },
     Microbenchmark {
         name: "fence",
-        feature: "loads and stores wait for all before",
+        feature: "a load behind a fence behind a store",
         setup: nothing,
         body: |a| {
             a.mov(ptr(rdi), rax)?;

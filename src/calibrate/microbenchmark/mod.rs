@@ -96,7 +96,11 @@ impl Microbenchmark {
     pub fn program(&self, iterations: u32) -> Program {
         let path = self.name.to_owned();
         let mut world = World::new();
-        world.add_file(&format!("/{path}"), self.executable(iterations).into(), true);
+        world.add_file(
+            &format!("/{path}"),
+            self.executable(iterations).into(),
+            true,
+        );
         world.set_working_directory("/");
         Program {
             path: path.clone(),
@@ -153,14 +157,20 @@ impl Measured {
     /// Whether the count is what was computed, as far as a period may be cut at the end.
     pub fn agrees(&self) -> bool {
         self.expected.is_none_or(|e| {
-            self.cycles.abs_diff(e.cycles * u64::from(ITERATIONS) / e.iterations) == 0
+            self.cycles
+                .abs_diff(e.cycles * u64::from(ITERATIONS) / e.iterations)
+                == 0
         })
     }
 }
 
 /// Names of the machines for which something was computed by hand.
 pub fn machines() -> Vec<&'static str> {
-    let computed = |name: &str| all().iter().any(|m| m.expected.iter().any(|e| e.machine == name));
+    let computed = |name: &str| {
+        all()
+            .iter()
+            .any(|m| m.expected.iter().any(|e| e.machine == name))
+    };
     catalog::ENTRIES
         .iter()
         .map(|entry| entry.name)
@@ -179,7 +189,10 @@ pub fn measure(machine: &Machine, only: &[String]) -> Result<Vec<Measured>, Cali
         .par_iter()
         .filter(|benchmark| only.is_empty() || only.iter().any(|name| name == benchmark.name))
         .map(|benchmark| {
-            let expected = benchmark.expected.iter().find(|e| built_in && e.machine == machine.name);
+            let expected = benchmark
+                .expected
+                .iter()
+                .find(|e| built_in && e.machine == machine.name);
             Ok(Measured {
                 benchmark,
                 expected: expected.copied(),

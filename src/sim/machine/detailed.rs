@@ -106,9 +106,7 @@ section! {
         indirect_path,
         /// Latest directions in its index.
         indirect_history_bits,
-        /// Shortest history of the tagged tables.
-        history_min,
-        /// Longest one.
+        /// Longest history of the tagged tables.
         history_max,
         /// Counters of the predictors without tables.
         counter_entries,
@@ -369,7 +367,13 @@ const L1D: Names = names!(
     "",
     "l1d.prefetcher"
 );
-const L2: Names = names!("l2", "", "l2.write_buffers", "l2.inclusion", "l2.prefetcher");
+const L2: Names = names!(
+    "l2",
+    "",
+    "l2.write_buffers",
+    "l2.inclusion",
+    "l2.prefetcher"
+);
 const L3: Names = names!("l3", "", "l3.write_buffers", "l3.inclusion", "");
 
 impl CacheLevel {
@@ -617,16 +621,6 @@ impl OutOfOrderCore {
             predictor: BranchUnit::read(s)?,
             memory: MemorySystem::read(s)?,
         };
-        if core.predictor.history_min > core.predictor.history_max {
-            return Err(s.error(
-                "predictor.history_min",
-                format!(
-                    "`predictor.history_min` is {}, more than `predictor.history_max` ({})",
-                    core.predictor.history_min, core.predictor.history_max
-                ),
-                "the shortest history is at most as long as the longest",
-            ));
-        }
         for key in [
             "core.fetch_buffer_bytes",
             "core.store_sets",

@@ -211,7 +211,7 @@ pub const KEYS: &[Key] = keys![
     "dram.read_to_write_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "read to write (tRTW)";
     "dram.rank_switch_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "switch of ranks (tCS)";
     "dram.refresh_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "a refresh (tRFC)";
-    "dram.refresh_interval_ps", "ps", Values::Integer(1_000, 1_000_000_000), DETAILED, "uarch/dram.rs", "between refreshes (tREFI)";
+    "dram.refresh_interval_ps", "ps", Values::Integer(1_000, 1_000_000_000_000), DETAILED, "uarch/dram.rs", "between refreshes (tREFI)";
     "dram.controller_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "front end and back end of the controller";
     "dram.write_high", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go before reads";
     "dram.write_low", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go when no read waits";
@@ -228,8 +228,7 @@ pub const KEYS: &[Key] = keys![
     "predictor.indirect_tag_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
     "predictor.indirect_path", "-", Values::Integer(1, 16), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest indirect targets in its index";
     "predictor.indirect_history_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest directions in its index";
-    "predictor.history_min", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "shortest history of the tagged tables (tage, ltage)";
-    "predictor.history_max", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (tage, ltage)";
+    "predictor.history_max", "-", Values::Integer(4, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (tage, ltage); the shortest is 4";
     "predictor.counter_entries", "-", ENTRIES, PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
         "two-bit counters of the direction predictor (bimodal, gshare); a power of two";
     "predictor.history_bits", "-", BITS, PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
@@ -298,7 +297,6 @@ const CONDITIONS: &[(&str, When, &str)] = &[
     ("predictor.local_histories", TOURNAMENT, "2048"),
     ("predictor.global_entries", TOURNAMENT, "8192"),
     ("predictor.choice_entries", TOURNAMENT, "8192"),
-    ("predictor.history_min", TAGGED, "4"),
     ("predictor.history_max", TAGGED, "34"),
     // As on `simple`.
     (

@@ -10,9 +10,8 @@ pub mod keys;
 mod settings;
 
 pub use detailed::{
-    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem,
-    Inclusion, OutOfOrderCore, Pipeline, Prefetching, Replacement, TlbSizes, Tlbs,
-    Unit,
+    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, Inclusion, MemoryCrossbar,
+    MemorySystem, OutOfOrderCore, Pipeline, Prefetching, Replacement, TlbSizes, Tlbs, Unit,
 };
 use keys::Kind;
 use settings::Settings;

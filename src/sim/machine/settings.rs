@@ -231,10 +231,7 @@ impl Settings {
             if !setting.inherited {
                 return Err(MachineError::new(
                     &setting.origin,
-                    format!(
-                        "`{path}` means nothing while `{}` is {decides}",
-                        when.key()
-                    ),
+                    format!("`{path}` means nothing while `{}` is {decides}", when.key()),
                     match when {
                         When::OneOf(key, words) => {
                             format!("remove it, or set `{key}` to {}", either(words))

@@ -120,10 +120,7 @@ mod tests {
         // Three instructions, each seen once, walk down: the stride prefetcher would know none of them.
         assert!(fetched(&mut p, 1, 0x1400).is_empty());
         assert!(fetched(&mut p, 2, 0x13c0).is_empty());
-        assert_eq!(
-            fetched(&mut p, 3, 0x1380),
-            [0x1340, 0x1300, 0x12c0, 0x1280]
-        );
+        assert_eq!(fetched(&mut p, 3, 0x1380), [0x1340, 0x1300, 0x12c0, 0x1280]);
         // A step the other way is a new start.
         assert!(fetched(&mut p, 4, 0x13c0).is_empty());
         // At the page's end it stops.

@@ -174,7 +174,11 @@ impl Cache {
     #[inline(never)]
     fn join(&mut self, line: u64, now: u64, filled: u64) {
         // The one that missed is the first.
-        let waiting = if self.joined.0 == line { self.joined.1 } else { 1 } + 1;
+        let waiting = if self.joined.0 == line {
+            self.joined.1
+        } else {
+            1
+        } + 1;
         self.joined = (line, waiting);
         if waiting >= self.settings.targets {
             self.block(now, filled);
@@ -414,7 +418,10 @@ impl Hierarchy {
     /// When the page of an address has been found.
     #[inline(never)]
     fn translate(&mut self, side: Side, address: u64, mut now: u64) -> u64 {
-        let walk = self.tlbs.as_mut().and_then(|t| t[side as usize].look_up(address));
+        let walk = self
+            .tlbs
+            .as_mut()
+            .and_then(|t| t[side as usize].look_up(address));
         for entry in walk.into_iter().flatten() {
             now = self.translated(Side::Data, entry, now, false, 0);
         }
@@ -582,7 +589,10 @@ impl Hierarchy {
         for (level, shared) in self.shared.iter().enumerate() {
             cache(&format!("l{}", level + 2), shared);
         }
-        for (name, tlb) in ["itlb.misses", "dtlb.misses"].into_iter().zip(self.tlbs.iter().flat_map(|t| t.iter())) {
+        for (name, tlb) in ["itlb.misses", "dtlb.misses"]
+            .into_iter()
+            .zip(self.tlbs.iter().flat_map(|t| t.iter()))
+        {
             parts.insert(name.to_owned(), tlb.misses);
         }
         parts.insert("dram.reads".to_owned(), self.dram.reads);

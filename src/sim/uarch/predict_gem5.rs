@@ -301,6 +301,8 @@ const TABLES: usize = 12;
 const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10, 10, 10, 10, 9, 9];
 const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
 const PATH_BITS: u32 = 16;
+/// The shortest history of the tagged tables.
+const SHORTEST: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tagged {
@@ -357,7 +359,7 @@ impl Ltage {
     fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
             with_loops,
-            lengths: lengths(sizes.history_min, sizes.history_max),
+            lengths: lengths(SHORTEST, sizes.history_max),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
             tables: LOG_SIZES
