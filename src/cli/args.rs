@@ -40,6 +40,9 @@ pub(super) struct MachineArgs {
     /// Override one key of the machine model, such as `l2.ways=8`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
 }
 
 /// Where programs run.
@@ -195,10 +198,19 @@ pub(super) struct DemoArgs {
 pub(super) struct CalibrateArgs {
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
-    pub(super) captures: PathBuf,
-    /// Only this machine.
-    #[arg(long, value_name = "NAME")]
+    pub(super) captures: Option<PathBuf>,
+    /// The shipped microbenchmarks against what was computed by hand; this is also what happens without `--captures`.
+    #[arg(long)]
+    pub(super) micro: bool,
+    /// Only this machine: a name from `tickmark machines`, or a TOML file for microbenchmarks.
+    #[arg(long, value_name = "NAME|FILE")]
     pub(super) machine: Option<String>,
+    /// Override one key of the machine for microbenchmarks; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "machine")]
+    pub(super) overrides: Vec<String>,
+    /// Only this microbenchmark; may be repeated.
+    #[arg(long = "only", value_name = "MICROBENCHMARK")]
+    pub(super) only: Vec<String>,
 }
 
 /// `tickmark doctor`.
