@@ -235,7 +235,7 @@ fn summarise(measurement: &Measurement) {
     let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
-    if measurement.backend == BackendName::Sim {
+    if measurement.backend != BackendName::Native {
         line("instructions", counters.instructions.to_string());
         line("micro_ops", counters.micro_ops.to_string());
         line("system_calls", counters.system_calls.to_string());
@@ -278,7 +278,7 @@ fn counters_json(measurement: &Measurement) -> Value {
 
 fn regions_json(measurement: &Measurement) -> Value {
     match measurement.backend {
-        BackendName::Sim => json!(measurement.regions),
+        BackendName::Sim | BackendName::Gem5 => json!(measurement.regions),
         BackendName::Native => measurement
             .region_cpu_time_ns
             .iter()
