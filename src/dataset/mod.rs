@@ -7,6 +7,7 @@ mod defect;
 mod humaneval;
 mod humaneval_x;
 pub(crate) mod json_lines;
+mod mbpp;
 mod stdio;
 
 pub use defect::Defect;
@@ -80,19 +81,22 @@ pub enum DatasetForm {
     Humaneval,
     /// HumanEval-X's JSON lines for C++: C++ functions.
     HumanevalX,
+    /// MBPP, sanitized or not: Python functions.
+    Mbpp,
     /// Programs with inputs and outputs: folders or JSON lines.
     Stdio,
 }
 
 impl DatasetForm {
     /// Every form, in the order in which help lists them.
-    pub const ALL: [Self; 3] = [Self::Humaneval, Self::HumanevalX, Self::Stdio];
+    pub const ALL: [Self; 4] = [Self::Humaneval, Self::HumanevalX, Self::Mbpp, Self::Stdio];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Humaneval => "humaneval",
             Self::HumanevalX => "humaneval-x",
+            Self::Mbpp => "mbpp",
             Self::Stdio => "stdio",
         }
     }
@@ -141,6 +145,7 @@ pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) ->
     match form {
         DatasetForm::Humaneval => humaneval::parse(file, bytes),
         DatasetForm::HumanevalX => humaneval_x::parse(file, bytes),
+        DatasetForm::Mbpp => mbpp::parse(file, bytes),
         DatasetForm::Stdio => stdio::parse(file, bytes, language),
     }
 }
@@ -167,6 +172,20 @@ struct Collector {
 }
 
 impl Collector {
+    /// The problems of the records, each read by `problem`.
+    fn read<'a>(
+        file: &str,
+        records: impl Iterator<Item = Result<json_lines::Record<'a>, Defect>>,
+        problem: impl Fn(&json_lines::Record<'a>) -> Result<Problem, Defect>,
+    ) -> Loaded {
+        let mut collector = Self::default();
+        for read in records {
+            let place = (read.as_ref()).map_or(String::new(), |r| format!("line {}", r.line));
+            collector.add(file, place, read.and_then(|record| problem(&record)));
+        }
+        collector.loaded
+    }
+
     /// Takes the outcome of reading one problem at `place`.
     fn add(&mut self, file: &str, place: String, read: Result<Problem, Defect>) {
         let problem = match read {

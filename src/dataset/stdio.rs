@@ -9,18 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Reads the problems of a JSON-lines file.
 pub(super) fn parse(file: &str, bytes: &[u8], language: Language) -> Loaded {
-    let mut collector = Collector::default();
-    for read in records(file, bytes) {
-        let place = read
-            .as_ref()
-            .map_or(String::new(), |r| format!("line {}", r.line));
-        collector.add(
-            file,
-            place,
-            read.and_then(|record| problem(&record, language)),
-        );
-    }
-    collector.loaded
+    Collector::read(file, records(file, bytes), |record| {
+        problem(record, language)
+    })
 }
 
 fn problem(record: &Record<'_>, language: Language) -> Result<Problem, Defect> {
