@@ -237,6 +237,7 @@ mod tests {
                 language: Language::Python,
                 form: Form::Program { cases: Vec::new() },
                 canonical: None,
+                judging: crate::verdict::Judging::default(),
             })
             .into()
     }

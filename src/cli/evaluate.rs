@@ -11,10 +11,10 @@ use crate::backend::sim::{Options, Sim};
 use crate::candidate::{Answer, import};
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
 use crate::evaluation::{
-    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, demo_plans, evaluate_onto,
+    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, Programs, demo_plans,
+    evaluate_onto,
 };
 use crate::report;
-use crate::verdict::Comparison;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -191,7 +191,7 @@ fn run(
         threads: args.threads,
         provenance,
     };
-    let comparison = Comparison::default();
+    let programs = Programs::new(&toolchain, &cache_folder())?;
     match args.backend {
         BackendChoice::Sim => {
             let sim = Sim::new(Options {
@@ -207,7 +207,7 @@ fn run(
                 .insert("machine".to_owned(), machine.effective());
             plan.provenance.insert("seed".to_owned(), args.seed.into());
             let runner = BackendRunner::new(
-                &sim, &toolchain, &options, language, limits, comparison, &settings,
+                &sim, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             carry_out(&plan, &runner, &sim, out)
         }
@@ -215,7 +215,7 @@ fn run(
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);
             let runner = BackendRunner::new(
-                &native, &toolchain, &options, language, limits, comparison, &settings,
+                &native, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             let result = carry_out(&plan, &runner, &native, out);
             let missing = native.not_applied();

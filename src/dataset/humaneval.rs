@@ -41,6 +41,7 @@ pub(super) fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
             test,
         },
         canonical: record.optional_text("canonical_solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 

@@ -42,6 +42,7 @@ fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
             test,
         },
         canonical: record.optional_text("canonical_solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 

@@ -88,6 +88,7 @@ fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
             entry_point,
         },
         canonical: Some(solution),
+        judging: crate::verdict::Judging::default(),
     })
 }
 
@@ -133,7 +134,21 @@ fn called(solution: &str, tests: &[String]) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// Some of these rows name another function than their tests call, or have a blank behind the name.
 fn like_humaneval(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
+    let test = record.source("test")?;
+    let named = record.source("entry_point")?.trim().to_owned();
+    let uses = |name: &str| names(&test, name);
+    let name = if uses("candidate") || uses(&named) {
+        Some(named)
+    } else {
+        called(&record.source("prompt")?, &[test])
+    };
+    let mut fields = record.fields.clone();
+    if let Some(name) = name {
+        fields.insert("entry_point".to_owned(), name.into());
+    }
+    let record = &Record { fields, ..*record };
     let mut problem = super::humaneval::read(record, id)?;
     if let Form::Function {
         entry_point, test, ..
@@ -221,6 +236,13 @@ mod tests {
                 "{test}"
             );
         }
+    }
+
+    #[test]
+    fn a_row_that_names_another_function_is_put_right_by_its_tests() {
+        let row = serde_json::json!({"task_id": "MbppEval/4", "prompt": "def add(a):\n", "entry_point": "plus ",
+            "canonical_solution": "  return a\n", "test": "def check(candidate):\n    assert add(1) == 1\n"});
+        assert_eq!(form(&row).1, "add");
     }
 
     #[test]

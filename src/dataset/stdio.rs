@@ -50,6 +50,7 @@ fn read(record: &Record<'_>, id: &str, default: Language) -> Result<Problem, Def
             name: (index + 1).to_string(),
             stdin: text("input")?,
             expected: text("output")?,
+            alternatives: Vec::new(),
         });
     }
     Ok(Problem {
@@ -57,6 +58,7 @@ fn read(record: &Record<'_>, id: &str, default: Language) -> Result<Problem, Def
         language,
         form: Form::Program { cases },
         canonical: record.optional_text("solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 
@@ -127,6 +129,7 @@ fn folder_problem(path: &Path, names: &[String], language: Language) -> Result<P
             name: number.to_string(),
             stdin: bytes(input)?.into(),
             expected: bytes(&output)?.into(),
+            alternatives: Vec::new(),
         });
     }
     Ok(Problem {
@@ -134,6 +137,7 @@ fn folder_problem(path: &Path, names: &[String], language: Language) -> Result<P
         language,
         form: Form::Program { cases },
         canonical: None,
+        judging: crate::verdict::Judging::default(),
     })
 }
 
