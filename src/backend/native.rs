@@ -331,7 +331,8 @@ impl Told {
 
     /// Takes one message in its turn; `false` when the driver cannot have written it here.
     fn take(&mut self, kind: u8, text: &[u8]) -> bool {
-        let finished = !self.others.is_empty();
+        let ends = |kind| matches!(kind, Device::DONE | Device::FAILED);
+        let finished = self.others.last().is_some_and(|(kind, _)| ends(*kind));
         match kind {
             Device::BEGIN if !self.open && !finished && text.is_empty() => self.open = true,
             Device::END if self.open => {
@@ -342,7 +343,10 @@ impl Told {
                 self.region_cpu_time_ns.push(time);
             }
             Device::REHEARSAL if self.region_cpu_time_ns.is_empty() && !self.open => {}
-            Device::DONE | Device::FAILED if !finished => self.others.push((kind, text.to_vec())),
+            Device::PART | Device::RESULT if !finished && !self.open => {
+                self.others.push((kind, text.to_vec()));
+            }
+            kind if ends(kind) && !finished => self.others.push((kind, text.to_vec())),
             _ => return false,
         }
         true

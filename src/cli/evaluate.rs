@@ -12,10 +12,10 @@ use crate::backend::verified::Verified;
 use crate::candidate::{Answer, import};
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
 use crate::evaluation::{
-    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, demo_plans, evaluate_onto,
+    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, Programs, demo_plans,
+    evaluate_onto,
 };
 use crate::report;
-use crate::verdict::Comparison;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -193,7 +193,7 @@ fn run(
         threads: args.threads,
         provenance,
     };
-    let comparison = Comparison::default();
+    let programs = Programs::new(&toolchain, &cache_folder())?;
     match args.backend {
         BackendChoice::Sim => {
             let sim = Sim::new(Options {
@@ -221,7 +221,7 @@ fn run(
                 return Ok((result, verification_status(&verified)));
             }
             let runner = BackendRunner::new(
-                &sim, &toolchain, &options, language, limits, comparison, &settings,
+                &sim, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             carry_out(&plan, &runner, &sim, out).map(unverified)
         }
@@ -230,7 +230,7 @@ fn run(
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);
             let runner = BackendRunner::new(
-                &native, &toolchain, &options, language, limits, comparison, &settings,
+                &native, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             let result = carry_out(&plan, &runner, &native, out);
             let missing = native.not_applied();
