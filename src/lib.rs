@@ -18,4 +18,5 @@ pub mod metric;
 pub mod process;
 pub mod report;
 pub mod sim;
+pub mod stats;
 pub mod verdict;
