@@ -68,7 +68,7 @@ pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
 }
 
 /// The model of one `--samples`.
-fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+pub(super) fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
     let Some((name, file)) = text.split_once('=') else {
         if text == "canonical" {
             return canonical(problems);
@@ -130,7 +130,7 @@ fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
     })
 }
 
-fn tell_defects(defects: &[Defect]) {
+pub(super) fn tell_defects(defects: &[Defect]) {
     const SHOWN: usize = 20;
     for defect in defects.iter().take(SHOWN) {
         eprintln!("warning: {defect}");

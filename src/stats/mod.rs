@@ -4,6 +4,7 @@
 //! values in the tests come from SciPy or R and name the call. What is not a finite number is refused by
 //! [`StatsError`], never ranked.
 mod binomial;
+mod correlation;
 mod describe;
 mod effect;
 mod mann_whitney;
@@ -15,6 +16,7 @@ mod shift;
 mod wilcoxon;
 
 pub use binomial::{binomial_test, paired_binomial, sign_test};
+pub use correlation::{kendall_tau_b, spearman};
 pub use describe::{mean, median, quantile, ranks};
 pub use effect::{DeltaSize, cliffs_delta};
 pub use mann_whitney::{exact_distribution, mann_whitney_u};

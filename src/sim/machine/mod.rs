@@ -13,7 +13,7 @@ pub use detailed::{
     BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem,
     OutOfOrderCore, Pipeline, Replacement, Unit,
 };
-use keys::Kind;
+pub use keys::Kind;
 use settings::Settings;
 
 /// A complete model.
