@@ -7,8 +7,7 @@
 const EVERY_LEVEL: &str = "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-ERMS,-FSRM,-RTM,+Fast_Rep_String,\
 +Fast_Unaligned_Load,+Fast_Unaligned_Copy,+Prefer_PMINUB_for_stringop,-Prefer_No_VZEROUPPER";
 /// What v2 leaves out besides.
-const BEYOND_V2: &str =
-    ",-AVX,-AVX2,-FMA,-FMA4,-F16C,-BMI1,-BMI2,-LZCNT,-MOVBE,-XSAVE,-XSAVEC,-AVX_Fast_Unaligned_Load";
+const BEYOND_V2: &str = ",-AVX,-AVX2,-FMA,-FMA4,-F16C,-BMI1,-BMI2,-LZCNT,-MOVBE,-XSAVE,-XSAVEC,-AVX_Fast_Unaligned_Load";
 
 /// The environment that both sides get: where nothing is to be left out, it changes nothing.
 pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {

@@ -136,7 +136,12 @@ fn compare(expected: &Ran, simulated: &Simulated) -> Output {
     };
     if expected.code != code {
         let last = String::from_utf8_lossy(&simulated.stderr).into_owned();
-        let last = last.trim_end().lines().last().unwrap_or_default().to_owned();
+        let last = last
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned();
         let how = match &simulated.exit {
             Exit::Signaled {
                 signal, function, ..
@@ -193,7 +198,11 @@ fn source(witness: &Witness, place: &Place) -> String {
     match witness.program {
         Program::Installed { package: name, .. } => package(name),
         Program::Built { source, build, .. } => {
-            let version = if build[0] == "go" { "version" } else { "--version" };
+            let version = if build[0] == "go" {
+                "version"
+            } else {
+                "--version"
+            };
             let version = first_line(build[0], &[version]).unwrap_or_else(|| build[0].to_owned());
             let flags: Vec<_> = (build[1..].iter().copied())
                 .filter(|part| !part.contains('{') && *part != "-o")
@@ -228,7 +237,8 @@ fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
 impl Row {
     /// The simulator did something else than the host: a failure of the run.
     pub(crate) fn is_wrong(&self) -> bool {
-        let unequal = matches!(&self.spans, Spans::Counted(native, simulated) if native != simulated);
+        let unequal =
+            matches!(&self.spans, Spans::Counted(native, simulated) if native != simulated);
         matches!(self.output, Output::Differs(_)) || unequal
     }
 

@@ -130,7 +130,12 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         _ => program.to_string_lossy().into_owned(),
     };
     let arguments = std::iter::once(native::argv0(witness, program).into_owned())
-        .chain(witness.arguments.iter().map(|&argument| argument.to_owned()))
+        .chain(
+            witness
+                .arguments
+                .iter()
+                .map(|&argument| argument.to_owned()),
+        )
         .map(String::into_bytes)
         .collect();
     let environment = native::environment(witness)

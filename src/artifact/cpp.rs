@@ -409,6 +409,7 @@ fn compile(
             ..Isolation::default()
         },
         channel: None,
+        counting: process::Counting::default(),
     })?;
     verdict(&finished, limits, folder.path())?;
     let bytes =

@@ -340,7 +340,12 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         .collect();
     modules.sort();
     let package_files = packages.as_deref().map(files_below).unwrap_or_default();
-    modules.extend(package_files.iter().filter(|path| is_library(path)).cloned());
+    modules.extend(
+        package_files
+            .iter()
+            .filter(|path| is_library(path))
+            .cloned(),
+    );
     for module in modules {
         if let Ok(dynamic) = read_dynamic(&read(&module)?) {
             // The linker gives a module the run path of the program that loads it.
@@ -393,7 +398,10 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         ),
     ]);
     if let Some(folder) = &packages {
-        files.insert("packages".to_owned(), hash_files(&package_files, &[folder])?);
+        files.insert(
+            "packages".to_owned(),
+            hash_files(&package_files, &[folder])?,
+        );
     }
     Ok(Interpreter {
         packages,

@@ -366,12 +366,15 @@ impl Sim {
         let hash_seed = (self.options.seed % (1 << 32)) as u32;
         let environment = Interpreter::environment(
             Interpreter::GUEST_PREFIX,
-            interpreter.packages.as_ref().map(|_| Interpreter::GUEST_PACKAGES),
+            interpreter
+                .packages
+                .as_ref()
+                .map(|_| Interpreter::GUEST_PACKAGES),
             hash_seed,
         )
-            .into_iter()
-            .map(|(name, value)| format!("{name}={value}").into_bytes())
-            .collect();
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}").into_bytes())
+        .collect();
         Ok(Program {
             path: interpreter.guest_executable.clone(),
             arguments: arguments.into_iter().map(String::into_bytes).collect(),

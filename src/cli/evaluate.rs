@@ -69,7 +69,7 @@ pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
 }
 
 /// The model of one `--samples`.
-fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+pub(super) fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
     let Some((name, file)) = text.split_once('=') else {
         if text == "canonical" {
             return canonical(problems);
@@ -131,7 +131,7 @@ fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
     })
 }
 
-fn tell_defects(defects: &[Defect]) {
+pub(super) fn tell_defects(defects: &[Defect]) {
     const SHOWN: usize = 20;
     for defect in defects.iter().take(SHOWN) {
         eprintln!("warning: {defect}");
@@ -215,7 +215,7 @@ fn run(
                 plan.provenance
                     .insert("determinism_verified".to_owned(), true.into());
                 let runner = BackendRunner::new(
-                    &verified, &toolchain, &options, language, limits, comparison, &settings,
+                    &verified, &toolchain, &options, language, limits, &programs, &settings,
                 )?;
                 let result = carry_out(&plan, &runner, &verified, out)?;
                 return Ok((result, verification_status(&verified)));

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
 mod calibrate;
+mod compare;
 mod doctor;
 mod error;
 mod evaluate;
@@ -62,6 +63,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Agree(args) => compare::agree(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),

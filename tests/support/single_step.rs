@@ -102,11 +102,7 @@ pub(crate) fn like_a_guest(command: &mut Command, device: i32) -> Result<(), Str
 /// second `write` included. Between spans the program runs at full speed; its other threads do so always.
 ///
 /// The caller says where its input and output go.
-pub(crate) fn spans(
-    command: &mut Command,
-    device: i32,
-    longest: u64,
-) -> Result<Vec<u64>, String> {
+pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<Vec<u64>, String> {
     like_a_guest(command, device)?;
     // SAFETY: a plain system call, allowed between fork and exec.
     unsafe {

@@ -438,12 +438,42 @@ pub(super) const CPP: &[Beast] = &[
 
 /// Programs that attack the compiler.
 pub(super) const COMPILED: &[Beast] = &[
-    Beast::compiled("a file of the host", "#include \"/etc/passwd\"\nint main() {}", "compile_error", ""),
-    Beast::compiled("a file of the host in angle brackets", "#include </etc/hosts>\nint main() {}", "compile_error", ""),
-    Beast::compiled("a device without end", "#include \"/dev/zero\"\nint main() {}", "compile_error", ""),
-    Beast::compiled("its own standard input", "#include \"/dev/stdin\"\nint main() {}", "compile_error", ""),
-    Beast::compiled("its environment", "#include \"/proc/self/environ\"\nint main() {}", "compile_error", ""),
-    Beast::compiled("itself", "#include __FILE__\nint main() {}", "compile_error", ""),
+    Beast::compiled(
+        "a file of the host",
+        "#include \"/etc/passwd\"\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "a file of the host in angle brackets",
+        "#include </etc/hosts>\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "a device without end",
+        "#include \"/dev/zero\"\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "its own standard input",
+        "#include \"/dev/stdin\"\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "its environment",
+        "#include \"/proc/self/environ\"\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "itself",
+        "#include __FILE__\nint main() {}",
+        "compile_error",
+        "",
+    ),
     Beast::compiled(
         "itself, twice each time",
         "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\nint a;\n",
@@ -456,8 +486,18 @@ pub(super) const COMPILED: &[Beast] = &[
         "compile_error",
         "out of reach",
     ),
-    Beast::compiled("bytes of the host", "asm(\".incbin \\\"/etc/passwd\\\"\");\nint main() {}", "compile_error", ""),
-    Beast::compiled("lines of the host", "asm(\".include \\\"/etc/passwd\\\"\");\nint main() {}", "compile_error", ""),
+    Beast::compiled(
+        "bytes of the host",
+        "asm(\".incbin \\\"/etc/passwd\\\"\");\nint main() {}",
+        "compile_error",
+        "",
+    ),
+    Beast::compiled(
+        "lines of the host",
+        "asm(\".include \\\"/etc/passwd\\\"\");\nint main() {}",
+        "compile_error",
+        "",
+    ),
     Beast::compiled(
         "templates without end",
         "template <int N> struct A { static const int n = A<N + 1>::n; };\nint main() { return A<0>::n; }",
@@ -482,13 +522,28 @@ pub(super) const COMPILED: &[Beast] = &[
         "compile_limit",
         "",
     ),
-    Beast::compiled("an array of four gibibytes", "int a[1 << 30] = {1};\nint main() { return a[0]; }", "compile_limit", ""),
-    Beast::compiled("code without end", "asm(\".rept 1000000000\\n nop\\n .endr\");\nint main() {}", "compile_limit", ""),
+    Beast::compiled(
+        "an array of four gibibytes",
+        "int a[1 << 30] = {1};\nint main() { return a[0]; }",
+        "compile_limit",
+        "",
+    ),
+    Beast::compiled(
+        "code without end",
+        "asm(\".rept 1000000000\\n nop\\n .endr\");\nint main() {}",
+        "compile_limit",
+        "",
+    ),
     Beast::compiled(
         "errors without end",
         "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(x))))\nint main() { B(undefined_name->x(0);) }",
         "compile_error",
         "",
     ),
-    Beast::compiled("a plug-in", "#pragma GCC optimize(\"-fplugin=/tmp/x.so\")\n#include <nothing>\nint main() {}", "compile_error", ""),
+    Beast::compiled(
+        "a plug-in",
+        "#pragma GCC optimize(\"-fplugin=/tmp/x.so\")\n#include <nothing>\nint main() {}",
+        "compile_error",
+        "",
+    ),
 ];
