@@ -707,11 +707,12 @@ impl Memory {
         }
         if is_code {
             let here = |number: &u64| {
-                self.region_at(number * PAGE_SIZE).is_some_and(|(start, r)| {
-                    let at = number * PAGE_SIZE - start;
-                    matches!(r.backing, Backing::Shared { object: o, offset }
+                self.region_at(number * PAGE_SIZE)
+                    .is_some_and(|(start, r)| {
+                        let at = number * PAGE_SIZE - start;
+                        matches!(r.backing, Backing::Shared { object: o, offset }
                         if o == object && (offset + at) / PAGE_SIZE == index)
-                })
+                    })
             };
             let stale: Vec<u64> = self.shared_code.iter().copied().filter(here).collect();
             for number in stale {
@@ -1102,7 +1103,10 @@ impl Memory {
         if size < self.shared.size(id) {
             // Code in what goes is stale, wherever it is mapped.
             for number in self.shared_code.iter().copied().collect::<Vec<_>>() {
-                if self.shared_at(number).is_some_and(|(object, _)| object == id) {
+                if self
+                    .shared_at(number)
+                    .is_some_and(|(object, _)| object == id)
+                {
                     self.forget_shared_code(number * PAGE_SIZE, PAGE_SIZE);
                 }
             }
@@ -1121,7 +1125,12 @@ impl Memory {
     ///
     /// # Errors
     /// [`Fault::MemoryLimit`]; the bytes before are written.
-    pub fn write_shared_bytes(&mut self, id: SharedId, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+    pub fn write_shared_bytes(
+        &mut self,
+        id: SharedId,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), Fault> {
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -1261,8 +1270,9 @@ impl Memory {
     pub fn adopt_code_page(&mut self, number: u64, page: &Arc<Page>) -> bool {
         let own = self.slot(number).filter(|slot| slot.page.is_some());
         let now = match own {
-            Some(slot) => (slot.page.as_ref())
-                .filter(|_| slot.protection.contains(Protection::EXECUTE)),
+            Some(slot) => {
+                (slot.page.as_ref()).filter(|_| slot.protection.contains(Protection::EXECUTE))
+            }
             None => self.shared_code_page(number),
         };
         let same = now.is_some_and(|now| Arc::ptr_eq(now, page));

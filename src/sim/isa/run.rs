@@ -12,6 +12,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Most instructions of a block.
+const MAX_BLOCK: u64 = 64;
 type BlockId = u32;
 const NO_BLOCK: BlockId = BlockId::MAX;
 const JUMP_CACHE: usize = 4096;
@@ -68,6 +70,8 @@ pub struct Engine<T: Timing> {
     features: Features,
     /// Instructions retired; the caller sets where counting goes on.
     pub retired: u64,
+    /// No block that would pass this many retired instructions is begun; see [`Engine::pauses`].
+    pub pause: u64,
 }
 
 impl<T: Timing> Engine<T> {
@@ -83,7 +87,14 @@ impl<T: Timing> Engine<T> {
             side: SideTables::default(),
             features,
             retired: 0,
+            pause: u64::MAX,
         }
+    }
+
+    /// A block may not fit any more before [`Engine::pause`]. Unlike at a deadline no block is cut, so that a run that
+    /// pauses looks at memory at the same instructions as one that does not.
+    pub fn pauses(&self) -> bool {
+        self.pause.saturating_sub(self.retired) < MAX_BLOCK
     }
 
     /// Makes the cache fit another address space: blocks of pages that are not the very pages they were decoded from
@@ -221,17 +232,20 @@ impl<T: Timing> Engine<T> {
             if cx.mem.wants_attention() && self.attend(cx) {
                 return Stop::Attention;
             }
-            if self.retired >= deadline {
+            if self.retired >= deadline || self.pauses() {
                 return Stop::Deadline;
             }
             let id = match self.block(cx, timing, cx.cpu.rip) {
                 Ok(id) => id,
                 Err(fault) => return Stop::Fault(fault),
             };
-            if let Some(stop) = self.chain(cx, timing, deadline, id) {
+            if let Some(stop) = self.chain(cx, timing, deadline.min(self.pause), id) {
                 return stop;
             }
-            if deadline - self.retired < 64 && self.retired < deadline {
+            if self.pauses() {
+                continue;
+            }
+            if deadline - self.retired < MAX_BLOCK && self.retired < deadline {
                 // The next block might not fit: single steps, which give the same state as whole blocks.
                 if let Some(stop) = self.step(cx, timing) {
                     return stop;

@@ -53,7 +53,10 @@ impl Kernel {
         match &open.object {
             Object::PipeReader(id) => [input(id), 0],
             Object::PipeWriter(id) => [0, output(id)],
-            Object::Pair { input: i, output: o } => [input(i), output(o)],
+            Object::Pair {
+                input: i,
+                output: o,
+            } => [input(i), output(o)],
             Object::Event { edges, .. } => *edges,
             Object::Timer(id) => [self.descriptors.timers.get(id).map_or(0, |t| t.edges), 0],
             Object::Signals { .. } => [self.signals_sent, 0],

@@ -244,7 +244,11 @@ impl Kernel {
         if owner == 0 {
             let waited_for = self.threads.futexes.iter().any(|w| w.wants_to_own(key));
             let waiters = if waited_for { WAITERS } else { 0 };
-            give(mem, call.at, &(word & OWNER_DIED | me | waiters).to_le_bytes())?;
+            give(
+                mem,
+                call.at,
+                &(word & OWNER_DIED | me | waiters).to_le_bytes(),
+            )?;
             return Ok(0);
         }
         self.check_owner_of_lock(owner)?;
@@ -378,8 +382,16 @@ impl Kernel {
         } else if self.threads.get(owner).is_none() {
             return Err(ESRCH.into());
         }
-        let waiters = if moved.is_empty() { word & WAITERS } else { WAITERS };
-        give(mem, call.second, &(word & OWNER_DIED | owner | waiters).to_le_bytes())?;
+        let waiters = if moved.is_empty() {
+            word & WAITERS
+        } else {
+            WAITERS
+        };
+        give(
+            mem,
+            call.second,
+            &(word & OWNER_DIED | owner | waiters).to_le_bytes(),
+        )?;
         self.threads.futexes.retain(|w| !moved.contains(&w.tid));
         let want = Want::Own { owner };
         let wanting = moved.into_iter().map(|tid| Waiter { key: to, tid, want });

@@ -1,8 +1,8 @@
 //! Who and where the process is: ids, limits, the system's name, scheduling, resource use, randomness.
 use super::abi::*;
 use super::descriptor::{DESCRIPTOR_HARD_LIMIT, DESCRIPTOR_LIMIT};
-use super::thread::MAX_THREADS;
 use super::process::Usage;
+use super::thread::MAX_THREADS;
 use super::user::{Record, check_range, give, scatter, take, take_path, take_u32};
 use super::{Answer, Kernel, unsupported};
 use crate::sim::isa::state::{Cpu, FS, GS};

@@ -567,7 +567,9 @@ impl Kernel {
         let parked = self.processes.memories.remove(&self.processes.memory);
         let result = f(self, parked.as_ref().map_or(mem, |p| &p.0));
         if let Some(parked) = parked {
-            self.processes.memories.insert(self.processes.memory, parked);
+            self.processes
+                .memories
+                .insert(self.processes.memory, parked);
         }
         self.processes.pid = me;
         self.exchange(&mut other);
@@ -817,12 +819,7 @@ impl Kernel {
     }
 
     /// The path from the working directory of what `execveat` means.
-    fn path_to_execute(
-        &self,
-        path: Vec<u8>,
-        directory: i32,
-        flags: u32,
-    ) -> Result<Vec<u8>, Errno> {
+    fn path_to_execute(&self, path: Vec<u8>, directory: i32, flags: u32) -> Result<Vec<u8>, Errno> {
         if path.is_empty() && flags & AT_EMPTY_PATH != 0 && directory != AT_FDCWD {
             self.descriptors.get(directory)?;
             return Ok(format!("/dev/fd/{directory}").into_bytes());

@@ -495,7 +495,8 @@ impl Kernel {
     /// Whether a signal that a timer of a process sent waits to be taken.
     pub(super) fn timer_signal_waits(&self, pid: u32, id: u32) -> bool {
         let threads = self.threads.numbers(pid).into_iter();
-        self.signals_of(pid).is_some_and(|s| s.pending.holds_timer(id))
+        self.signals_of(pid)
+            .is_some_and(|s| s.pending.holds_timer(id))
             || threads
                 .filter_map(|tid| self.threads.get(tid))
                 .any(|t| t.pending.holds_timer(id))
@@ -555,7 +556,12 @@ impl Kernel {
     }
 
     /// Sends a signal: it acts, waits to be handled, or is pending.
-    pub(super) fn send(&mut self, mem: &mut Memory, target: Target, info: Info) -> Result<(), Stop> {
+    pub(super) fn send(
+        &mut self,
+        mem: &mut Memory,
+        target: Target,
+        info: Info,
+    ) -> Result<(), Stop> {
         let mask = bit(info.signal);
         let accepts = |threads: &super::thread::Threads, tid: u32| {
             (threads.get(tid)).is_some_and(|t| t.blocked & mask == 0 || t.awaits(mask))

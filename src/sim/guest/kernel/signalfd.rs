@@ -52,7 +52,10 @@ impl Kernel {
 fn record(info: &Info) -> Vec<u8> {
     let [first, second] = info.fields();
     let (low, high) = (first as u32, (first >> 32) as u32);
-    let record = Record::new().u32(info.signal.into()).u32(0).u32(info.code() as u32);
+    let record = Record::new()
+        .u32(info.signal.into())
+        .u32(0)
+        .u32(info.code() as u32);
     let record = match (info.code(), info.signal) {
         // Timer: number, overrun, value.
         (super::timer::SI_TIMER, _) => (record.u32(0).u32(0).u32(0).u32(low).u32(0).u32(high))

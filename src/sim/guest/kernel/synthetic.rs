@@ -256,7 +256,9 @@ impl Kernel {
 
     /// A text of `/proc` as it is now.
     pub(super) fn text(&mut self, mem: &Memory, text: Text, of: Of) -> Vec<u8> {
-        let text = self.as_process(mem, of.pid, |kernel, mem| kernel.own_text(mem, text, of.tid));
+        let text = self.as_process(mem, of.pid, |kernel, mem| {
+            kernel.own_text(mem, text, of.tid)
+        });
         // A process that has gone meanwhile has no text.
         text.unwrap_or_default()
     }
@@ -429,7 +431,11 @@ impl Kernel {
 
     /// Whether a thread runs or could, or sleeps.
     fn state_of(&self, tid: u32) -> (char, &'static str) {
-        if self.threads.get(tid).is_some_and(super::thread::Thread::waits) {
+        if self
+            .threads
+            .get(tid)
+            .is_some_and(super::thread::Thread::waits)
+        {
             ('S', "sleeping")
         } else {
             ('R', "running")

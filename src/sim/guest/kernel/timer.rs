@@ -205,7 +205,9 @@ impl Kernel {
         if self.timer_signal_waits(pid, id) {
             return;
         }
-        let Some(counted) = self.timers_of(pid).and_then(|t| Some(t.created.get(&id)?.counted))
+        let Some(counted) = self
+            .timers_of(pid)
+            .and_then(|t| Some(t.created.get(&id)?.counted))
         else {
             return;
         };
@@ -525,7 +527,11 @@ mod tests {
         let bytes = process.get(info, 32);
         let word = |i: usize| i32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap());
         assert_eq!((word(0), word(2), word(4)), (34, SI_TIMER, id as i32));
-        assert_eq!((word(5), word(6)), (2, 0xabcd), "one was sent, two were missed");
+        assert_eq!(
+            (word(5), word(6)),
+            (2, 0xabcd),
+            "one was sent, two were missed"
+        );
         assert_eq!(process.call("timer_getoverrun", &[id]), 2);
         assert_eq!(process.call("timer_delete", &[id]), 0);
         assert_eq!(process.call("timer_delete", &[id]), failed(EINVAL));

@@ -75,7 +75,11 @@ impl Kernel {
             (self.elapsed_ns(), self.realtime_ns(), self.monotonic_ns());
         let timer = self.read_timer(fd)?;
         let before = left(timer, now);
-        let reading = if timer.since_1970 { realtime } else { monotonic };
+        let reading = if timer.since_1970 {
+            realtime
+        } else {
+            monotonic
+        };
         let wait = if flags & ABSOLUTE != 0 {
             first.saturating_sub(reading)
         } else {
@@ -132,5 +136,7 @@ impl Kernel {
 fn left(timer: &ReadTimer, now: u64) -> (u64, u64) {
     let mut timer = *timer;
     timer.look(now);
-    timer.timer.map_or((0, 0), |t| (t.next.saturating_sub(now), t.interval))
+    timer
+        .timer
+        .map_or((0, 0), |t| (t.next.saturating_sub(now), t.interval))
 }

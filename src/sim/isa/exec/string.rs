@@ -153,4 +153,3 @@ fn iterate(
     }
     Ok(None)
 }
-
