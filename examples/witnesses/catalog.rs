@@ -66,7 +66,7 @@ fn compiled() -> Vec<Witness> {
         built("Rust", "collections, strings, sorting, caught panics", "hello.rs", &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"], "rustc"),
         built("Rust v3", "the same with AVX2", "hello.rs", &["rustc", "-Copt-level=3", "-Ctarget-cpu=x86-64-v3", "--edition", "2021", "{in}", "-o", "{out}"], "rustc").v3(),
         built("Rust threads", "scoped threads, channels, locks, barriers", "threads.rs", &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"], "rustc").unmarked(),
-        built("Go", "maps, sorting, JSON, interfaces, recover", "hello.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").environment(&[("GODEBUG", "asyncpreemptoff=1,cpu.all=off")]),
+        built("Go", "maps, sorting, JSON, interfaces, recover", "hello.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked(),
         built("Go goroutines", "channels, select, locks, garbage collection", "goroutines.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked(),
         built("Go maps v3", "maps, sorting, hashing, text", "mapsort.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked().v3(),
         built("Fortran", "array expressions, matmul", "heat.f90", &["gfortran", "-O2", "-march=x86-64-v3", "{in}", "-o", "{out}"], "gfortran").unmarked().v3(),

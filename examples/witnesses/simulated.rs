@@ -21,8 +21,12 @@ use tickmark::sim::uarch::atomic::Atomic;
 const NONCE: [u8; 16] = *b"0123456789abcdef";
 /// Where the guest works.
 const FOLDER: &str = "/job";
-/// Folders of the host that guests see.
-const ROOTS: &[&str] = &["/usr", "/lib", "/lib64", "/bin"];
+/// Links beside `/usr`, the folder of the host that guests see.
+const LINKS: &[(&str, &str)] = &[
+    ("/bin", "usr/bin"),
+    ("/lib", "usr/lib"),
+    ("/lib64", "usr/lib64"),
+];
 
 /// What a simulated run gave.
 #[derive(Clone, Debug)]
@@ -107,8 +111,9 @@ fn python(
 
 fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulated, String> {
     let mut world = World::new();
-    for root in ROOTS {
-        world.add_host_tree(root, Arc::new(HostFolder::new(root)));
+    world.add_host_tree("/usr", Arc::new(HostFolder::new("/usr")));
+    for (path, target) in LINKS {
+        world.add_symlink(path, target);
     }
     for (guest, host) in witness.roots {
         world.add_host_tree(guest, Arc::new(HostFolder::new(host)));

@@ -115,6 +115,7 @@ pub(crate) fn spans(
             _ => Err(std::io::Error::last_os_error()),
         });
     }
+    let _pinned = Pinned::new();
     let child = command.spawn().map_err(|e| e.to_string())?;
     let mut tracee = Tracee {
         pid: child.id() as i32,
@@ -159,6 +160,34 @@ pub(crate) fn spans(
 struct Tracee {
     pid: i32,
     ended: bool,
+}
+
+/// This thread and the children that it starts on one processor, which makes a step a switch instead of a message to
+/// another processor; the old set of processors returns when this goes.
+struct Pinned(libc::cpu_set_t);
+
+impl Pinned {
+    fn new() -> Option<Self> {
+        // SAFETY: a set of bits, for which zero is a value; the calls read and write sets of our own.
+        unsafe {
+            let mut old: libc::cpu_set_t = std::mem::zeroed();
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            let size = size_of::<libc::cpu_set_t>();
+            if libc::sched_getaffinity(0, size, &raw mut old) != 0 {
+                return None;
+            }
+            let now = usize::try_from(libc::sched_getcpu()).ok()?;
+            libc::CPU_SET(now, &mut one);
+            (libc::sched_setaffinity(0, size, &raw const one) == 0).then_some(Self(old))
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: reads a set of our own.
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.0) };
+    }
 }
 
 /// Why a tracee stands still.
