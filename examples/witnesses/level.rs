@@ -22,6 +22,8 @@ pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
         ("PATH", "/usr/bin:/bin"),
         ("LC_ALL", "C"),
         ("HOME", "/tmp"),
+        // Without, the C library reads the host's zone.
+        ("TZ", "UTC0"),
         // Lazy binding saves the registers in a way that depends on the processor.
         ("LD_BIND_NOW", "1"),
         ("GLIBC_TUNABLES", &tunables),

@@ -116,14 +116,6 @@ pub(crate) fn argv0<'a>(witness: &'a Witness, program: &'a Path) -> std::borrow:
     }
 }
 
-/// The environment of both sides.
-pub(crate) fn environment(witness: &Witness) -> Vec<(String, String)> {
-    let own = witness.environment.iter();
-    let mut all = level::environment(witness.v3);
-    all.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    all
-}
-
 /// The files that both sides see in their working directory.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(sources());
@@ -160,7 +152,7 @@ fn start(witness: &Witness, program: &Path, place: &Place) -> Result<Start, Stri
     command
         .arg0(&*argv0(witness, program))
         .env_clear()
-        .envs(environment(witness))
+        .envs(level::environment(witness.v3))
         .current_dir(&folder)
         .stdin(File::open(&stdin).map_err(failure)?)
         .stdout(File::create(&stdout).map_err(failure)?)

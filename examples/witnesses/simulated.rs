@@ -1,4 +1,5 @@
 //! The simulated side: the same program, arguments, files and environment in a guest.
+use crate::level;
 use crate::native::{self, Place};
 use crate::witness::{Program as Kind, Witness};
 use std::path::Path;
@@ -138,7 +139,7 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         .chain(witness.arguments.iter().map(|&argument| argument.to_owned()))
         .map(String::into_bytes)
         .collect();
-    let environment = native::environment(witness)
+    let environment = level::environment(witness.v3)
         .into_iter()
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
