@@ -19,7 +19,8 @@ const SQL: &str = "
     select json_extract('{\"a\": [1, 2, {\"b\": 3}]}', '$.a[2].b'), strftime('%Y-%j', '2024-02-29'), sqrt(2), pow(2, 0.5);
 ";
 
-const TEXT: &str = "delta 4 the end\nalpha 1 of the\ncharlie 3 story\nbravo 2 begins\nalpha 1 again\n";
+const TEXT: &str =
+    "delta 4 the end\nalpha 1 of the\ncharlie 3 story\nbravo 2 begins\nalpha 1 again\n";
 
 const AWK: &str = "{ sum += $2; count[$1]++; line[NR] = $0 } END { print sum, length(count), substr(line[3], 2, 6), \
 sprintf(\"%.8f|%5d|%x\", sqrt(2), 42, 255), toupper(line[1]), index(line[2], \"of\"), exp(1), 2 ^ 40; \
@@ -42,35 +43,308 @@ pub(crate) fn all() -> Vec<Witness> {
 fn compiled() -> Vec<Witness> {
     let built = Witness::built;
     vec![
-        built("C library -O0", "sorting, text, mathematics, heap, setjmp", "library.c", &["gcc", "-O0", "{in}", "-o", "{out}", "-lm"], GCC),
-        built("C library -O2", "the same, position-independent", "library.c", &["gcc", "-O2", "-pie", "-fPIE", "{in}", "-o", "{out}", "-lm"], GCC),
-        built("C library -O3 static", "the same, static", "library.c", &["gcc", "-O3", "-static", "{in}", "-o", "{out}", "-lm"], GCC),
-        built("C library v3", "the same with the routines of x86-64-v3", "library.c", &["gcc", "-O2", "-march=x86-64-v3", "{in}", "-o", "{out}", "-lm"], GCC).v3(),
-        built("C kernels -O0", "matrices, sieve, stencil, bits", "kernels.c", &["gcc", "-O0", "{in}", "-o", "{out}"], GCC),
-        built("C kernels -O3", "the same, vectorised with SSE", "kernels.c", &["gcc", "-O3", "-march=x86-64-v2", "{in}", "-o", "{out}"], GCC),
-        built("C kernels -O3 v3", "the same, vectorised with AVX2 and FMA", "kernels.c", &["gcc", "-O3", "-march=x86-64-v3", "-ffast-math", "{in}", "-o", "{out}"], GCC).v3(),
-        built("C threads", "barrier, condition, read-write lock, thread-local data", "threads.c", &["gcc", "-O2", "-pthread", "{in}", "-o", "{out}"], GCC).unmarked(),
-        built("C++ containers -O0", "containers, algorithms, exceptions, virtual calls, variants", "containers.cpp", &["g++", "-std=c++20", "-O0", "{in}", "-o", "{out}"], GXX),
-        built("C++ containers -O1", "the same", "containers.cpp", &["g++", "-std=c++20", "-O1", "{in}", "-o", "{out}"], GXX),
-        built("C++ containers -O2 static", "the same, static", "containers.cpp", &["g++", "-std=c++20", "-O2", "-static", "{in}", "-o", "{out}"], GXX),
-        built("C++ containers -O3 v3", "the same with AVX2", "containers.cpp", &["g++", "-std=c++20", "-O3", "-march=x86-64-v3", "{in}", "-o", "{out}"], GXX).v3(),
-        built("C++ text", "regex, streams, formatting, charconv, complex numbers", "text.cpp", &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"], GXX).stdin("ann@site.com and Bob@Place.ORG\nno address here\n"),
-        built("C++ text static v3", "the same, static", "text.cpp", &["g++", "-std=c++20", "-O1", "-static", "-march=x86-64-v3", "{in}", "-o", "{out}"], GXX).stdin("ann@site.com and Bob@Place.ORG\nno address here\n").v3(),
-        built("C++20", "coroutines, ranges, concepts, spans", "modern.cpp", &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"], GXX),
-        built("C++20 -O3 v3", "the same with AVX2", "modern.cpp", &["g++", "-std=c++20", "-O3", "-march=x86-64-v3", "{in}", "-o", "{out}"], GXX).v3(),
-        built("C++ threads", "jthread, futures, conditions, call_once", "threads.cpp", &["g++", "-std=c++20", "-O2", "-pthread", "{in}", "-o", "{out}"], GXX).unmarked(),
-        built("C++ threads static", "the same, static", "threads.cpp", &["g++", "-std=c++20", "-O2", "-static", "-pthread", "{in}", "-o", "{out}"], GXX).unmarked(),
-        built("C++ filesystem", "folders, links, iteration, errors", "files.cpp", &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"], GXX).unmarked(),
-        built("C++ parallel sort", "execution policies of the standard library on TBB", "parallel.cpp", &["g++", "-std=c++17", "-O2", "{in}", "-o", "{out}", "-ltbb"], "libtbb-dev").unmarked(),
-        built("C++ parallel sort v3", "the same with AVX2", "parallel.cpp", &["g++", "-std=c++17", "-O3", "-march=x86-64-v3", "{in}", "-o", "{out}", "-ltbb"], "libtbb-dev").unmarked().v3(),
-        built("Rust", "collections, strings, sorting, caught panics", "hello.rs", &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"], "rustc"),
-        built("Rust v3", "the same with AVX2", "hello.rs", &["rustc", "-Copt-level=3", "-Ctarget-cpu=x86-64-v3", "--edition", "2021", "{in}", "-o", "{out}"], "rustc").v3(),
-        built("Rust threads", "scoped threads, channels, locks, barriers", "threads.rs", &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"], "rustc").unmarked(),
-        built("Go", "maps, sorting, JSON, interfaces, recover", "hello.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked(),
-        built("Go goroutines", "channels, select, locks, garbage collection", "goroutines.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked(),
-        built("Go maps v3", "maps, sorting, hashing, text", "mapsort.go", &["go", "build", "-o", "{out}", "{in}"], "golang-go").unmarked().v3(),
-        built("Fortran", "array expressions, matmul", "heat.f90", &["gfortran", "-O2", "-march=x86-64-v3", "{in}", "-o", "{out}"], "gfortran").unmarked().v3(),
-        built("OCaml native", "maps, pattern matching, exceptions", "work.ml", &["ocamlfind", "ocamlopt", "{in}", "-o", "{out}"], "ocaml-nox ocaml-findlib").unmarked(),
+        built(
+            "C library -O0",
+            "sorting, text, mathematics, heap, setjmp",
+            "library.c",
+            &["gcc", "-O0", "{in}", "-o", "{out}", "-lm"],
+            GCC,
+        ),
+        built(
+            "C library -O2",
+            "the same, position-independent",
+            "library.c",
+            &["gcc", "-O2", "-pie", "-fPIE", "{in}", "-o", "{out}", "-lm"],
+            GCC,
+        ),
+        built(
+            "C library -O3 static",
+            "the same, static",
+            "library.c",
+            &["gcc", "-O3", "-static", "{in}", "-o", "{out}", "-lm"],
+            GCC,
+        ),
+        built(
+            "C library v3",
+            "the same with the routines of x86-64-v3",
+            "library.c",
+            &[
+                "gcc",
+                "-O2",
+                "-march=x86-64-v3",
+                "{in}",
+                "-o",
+                "{out}",
+                "-lm",
+            ],
+            GCC,
+        )
+        .v3(),
+        built(
+            "C kernels -O0",
+            "matrices, sieve, stencil, bits",
+            "kernels.c",
+            &["gcc", "-O0", "{in}", "-o", "{out}"],
+            GCC,
+        ),
+        built(
+            "C kernels -O3",
+            "the same, vectorised with SSE",
+            "kernels.c",
+            &["gcc", "-O3", "-march=x86-64-v2", "{in}", "-o", "{out}"],
+            GCC,
+        ),
+        built(
+            "C kernels -O3 v3",
+            "the same, vectorised with AVX2 and FMA",
+            "kernels.c",
+            &[
+                "gcc",
+                "-O3",
+                "-march=x86-64-v3",
+                "-ffast-math",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GCC,
+        )
+        .v3(),
+        built(
+            "C threads",
+            "barrier, condition, read-write lock, thread-local data",
+            "threads.c",
+            &["gcc", "-O2", "-pthread", "{in}", "-o", "{out}"],
+            GCC,
+        )
+        .unmarked(),
+        built(
+            "C++ containers -O0",
+            "containers, algorithms, exceptions, virtual calls, variants",
+            "containers.cpp",
+            &["g++", "-std=c++20", "-O0", "{in}", "-o", "{out}"],
+            GXX,
+        ),
+        built(
+            "C++ containers -O1",
+            "the same",
+            "containers.cpp",
+            &["g++", "-std=c++20", "-O1", "{in}", "-o", "{out}"],
+            GXX,
+        ),
+        built(
+            "C++ containers -O2 static",
+            "the same, static",
+            "containers.cpp",
+            &["g++", "-std=c++20", "-O2", "-static", "{in}", "-o", "{out}"],
+            GXX,
+        ),
+        built(
+            "C++ containers -O3 v3",
+            "the same with AVX2",
+            "containers.cpp",
+            &[
+                "g++",
+                "-std=c++20",
+                "-O3",
+                "-march=x86-64-v3",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GXX,
+        )
+        .v3(),
+        built(
+            "C++ text",
+            "regex, streams, formatting, charconv, complex numbers",
+            "text.cpp",
+            &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"],
+            GXX,
+        )
+        .stdin("ann@site.com and Bob@Place.ORG\nno address here\n"),
+        built(
+            "C++ text static v3",
+            "the same, static",
+            "text.cpp",
+            &[
+                "g++",
+                "-std=c++20",
+                "-O1",
+                "-static",
+                "-march=x86-64-v3",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GXX,
+        )
+        .stdin("ann@site.com and Bob@Place.ORG\nno address here\n")
+        .v3(),
+        built(
+            "C++20",
+            "coroutines, ranges, concepts, spans",
+            "modern.cpp",
+            &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"],
+            GXX,
+        ),
+        built(
+            "C++20 -O3 v3",
+            "the same with AVX2",
+            "modern.cpp",
+            &[
+                "g++",
+                "-std=c++20",
+                "-O3",
+                "-march=x86-64-v3",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GXX,
+        )
+        .v3(),
+        built(
+            "C++ threads",
+            "jthread, futures, conditions, call_once",
+            "threads.cpp",
+            &[
+                "g++",
+                "-std=c++20",
+                "-O2",
+                "-pthread",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GXX,
+        )
+        .unmarked(),
+        built(
+            "C++ threads static",
+            "the same, static",
+            "threads.cpp",
+            &[
+                "g++",
+                "-std=c++20",
+                "-O2",
+                "-static",
+                "-pthread",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            GXX,
+        )
+        .unmarked(),
+        built(
+            "C++ filesystem",
+            "folders, links, iteration, errors",
+            "files.cpp",
+            &["g++", "-std=c++20", "-O2", "{in}", "-o", "{out}"],
+            GXX,
+        )
+        .unmarked(),
+        built(
+            "C++ parallel sort",
+            "execution policies of the standard library on TBB",
+            "parallel.cpp",
+            &["g++", "-std=c++17", "-O2", "{in}", "-o", "{out}", "-ltbb"],
+            "libtbb-dev",
+        )
+        .unmarked(),
+        built(
+            "C++ parallel sort v3",
+            "the same with AVX2",
+            "parallel.cpp",
+            &[
+                "g++",
+                "-std=c++17",
+                "-O3",
+                "-march=x86-64-v3",
+                "{in}",
+                "-o",
+                "{out}",
+                "-ltbb",
+            ],
+            "libtbb-dev",
+        )
+        .unmarked()
+        .v3(),
+        built(
+            "Rust",
+            "collections, strings, sorting, caught panics",
+            "hello.rs",
+            &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"],
+            "rustc",
+        ),
+        built(
+            "Rust v3",
+            "the same with AVX2",
+            "hello.rs",
+            &[
+                "rustc",
+                "-Copt-level=3",
+                "-Ctarget-cpu=x86-64-v3",
+                "--edition",
+                "2021",
+                "{in}",
+                "-o",
+                "{out}",
+            ],
+            "rustc",
+        )
+        .v3(),
+        built(
+            "Rust threads",
+            "scoped threads, channels, locks, barriers",
+            "threads.rs",
+            &["rustc", "-O", "--edition", "2021", "{in}", "-o", "{out}"],
+            "rustc",
+        )
+        .unmarked(),
+        built(
+            "Go",
+            "maps, sorting, JSON, interfaces, recover",
+            "hello.go",
+            &["go", "build", "-o", "{out}", "{in}"],
+            "golang-go",
+        )
+        .unmarked(),
+        built(
+            "Go goroutines",
+            "channels, select, locks, garbage collection",
+            "goroutines.go",
+            &["go", "build", "-o", "{out}", "{in}"],
+            "golang-go",
+        )
+        .unmarked(),
+        built(
+            "Go maps v3",
+            "maps, sorting, hashing, text",
+            "mapsort.go",
+            &["go", "build", "-o", "{out}", "{in}"],
+            "golang-go",
+        )
+        .unmarked()
+        .v3(),
+        built(
+            "Fortran",
+            "array expressions, matmul",
+            "heat.f90",
+            &["gfortran", "-O2", "-march=x86-64-v3", "{in}", "-o", "{out}"],
+            "gfortran",
+        )
+        .unmarked()
+        .v3(),
+        built(
+            "OCaml native",
+            "maps, pattern matching, exceptions",
+            "work.ml",
+            &["ocamlopt", "{in}", "-o", "{out}"],
+            "ocaml-nox",
+        )
+        .unmarked(),
     ]
 }
 
@@ -153,7 +427,10 @@ fn runtimes() -> Vec<Witness> {
 }
 
 const JAVA: &[(&str, &str)] = &[
-    ("/usr/lib/jvm/java-17-openjdk-amd64/conf", "/etc/java-17-openjdk"),
+    (
+        "/usr/lib/jvm/java-17-openjdk-amd64/conf",
+        "/etc/java-17-openjdk",
+    ),
     ("/etc/java-17-openjdk", "/etc/java-17-openjdk"),
 ];
 
@@ -161,21 +438,74 @@ fn python() -> Vec<Witness> {
     let script = |name, what, file| Witness::python(name, what, file, &[]);
     let python = |name, what| Witness::installed(name, what, "/usr/bin/python3.11", "python3.11");
     vec![
-        python("python3.11 span", "calls, dictionaries, sorting, big numbers", ).arguments(&["-I", "-S", "-B", "py_span.py"]).marked(),
-        python("python3.11 span v3", "the same").arguments(&["-I", "-S", "-B", "py_span.py"]).v3().marked(),
-        script("python text", "json, re, csv, difflib, formatting", "py_text.py"),
-        script("python bytes", "hashlib, zlib, lzma, bz2, struct, pickle", "py_hash.py"),
+        python(
+            "python3.11 span",
+            "calls, dictionaries, sorting, big numbers",
+        )
+        .arguments(&["-s", "-S", "-B", "py_span.py"])
+        .marked(),
+        python("python3.11 span v3", "the same")
+            .arguments(&["-s", "-S", "-B", "py_span.py"])
+            .v3()
+            .marked(),
+        script(
+            "python text",
+            "json, re, csv, difflib, formatting",
+            "py_text.py",
+        ),
+        script(
+            "python bytes",
+            "hashlib, zlib, lzma, bz2, struct, pickle",
+            "py_hash.py",
+        ),
         script("python bytes v3", "the same", "py_hash.py").v3(),
-        script("python numbers", "decimal, fractions, math, random, statistics", "py_numbers.py"),
-        script("python numbers v3", "the same with FMA in the C library", "py_numbers.py").v3(),
-        script("python structures", "collections, itertools, dataclasses, heapq", "py_structures.py"),
+        script(
+            "python numbers",
+            "decimal, fractions, math, random, statistics",
+            "py_numbers.py",
+        ),
+        script(
+            "python numbers v3",
+            "the same with FMA in the C library",
+            "py_numbers.py",
+        )
+        .v3(),
+        script(
+            "python structures",
+            "collections, itertools, dataclasses, heapq",
+            "py_structures.py",
+        ),
         script("python asyncio", "tasks, queues, timeouts", "py_async.py"),
-        script("python threading", "threads, locks, queues, executors, timers", "py_threads.py"),
-        script("python processes", "subprocess, fork, pipes, signals", "py_processes.py"),
-        script("python multiprocessing", "pool, queue, shared value", "py_multiprocessing.py"),
-        script("python sqlite3", "tables, joins, windows, functions", "py_sqlite.py"),
-        script("python unittest", "unittest, mock, doctest, ast, dis", "py_unittest.py"),
-        script("python time and files", "datetime, calendar, pathlib, shutil", "py_time.py"),
+        script(
+            "python threading",
+            "threads, locks, queues, executors, timers",
+            "py_threads.py",
+        ),
+        script(
+            "python processes",
+            "subprocess, fork, pipes, signals",
+            "py_processes.py",
+        ),
+        script(
+            "python multiprocessing",
+            "pool, queue, shared value",
+            "py_multiprocessing.py",
+        ),
+        script(
+            "python sqlite3",
+            "tables, joins, windows, functions",
+            "py_sqlite.py",
+        ),
+        script(
+            "python unittest",
+            "unittest, mock, doctest, ast, dis",
+            "py_unittest.py",
+        ),
+        script(
+            "python time and files",
+            "datetime, calendar, pathlib, shutil",
+            "py_time.py",
+        ),
     ]
 }
 
@@ -200,8 +530,23 @@ fn packages() -> Vec<Witness> {
         script("pandas v3", tables, "pd_tables.py", &["pandas", "numpy"]).v3(),
         script("scipy", science, "sp_science.py", &["scipy", "numpy"]),
         script("scipy v3", science, "sp_science.py", &["scipy", "numpy"]).v3(),
-        script("sympy", "algebra, calculus, number theory", "sympy_algebra.py", &["sympy"]),
-        script("networkx", "paths, flows, trees, centrality", "networkx_graphs.py", &["networkx"]),
-        script("sortedcontainers", "sorted lists, dictionaries, sets", "sortedcontainers_work.py", &["sortedcontainers"]),
+        script(
+            "sympy",
+            "algebra, calculus, number theory",
+            "sympy_algebra.py",
+            &["sympy"],
+        ),
+        script(
+            "networkx",
+            "paths, flows, trees, centrality",
+            "networkx_graphs.py",
+            &["networkx"],
+        ),
+        script(
+            "sortedcontainers",
+            "sorted lists, dictionaries, sets",
+            "sortedcontainers_work.py",
+            &["sortedcontainers"],
+        ),
     ]
 }

@@ -1,5 +1,6 @@
 //! The native side: builds programs, runs them, steps through their spans.
 use crate::level;
+use crate::single_step::Spans;
 use crate::witness::{Program, Witness};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -80,7 +81,10 @@ fn built(
     if text.contains("No such file or directory") || text.contains("cannot find -l") {
         return Err(format!("not installed: `apt-get install {package}`"));
     }
-    Err(format!("not built: {}", text.lines().next().unwrap_or_default()))
+    Err(format!(
+        "not built: {}",
+        text.lines().next().unwrap_or_default()
+    ))
 }
 
 fn python(packages: &[&str], place: &Place) -> Result<PathBuf, String> {
@@ -187,7 +191,9 @@ pub(crate) fn run(witness: &Witness, program: &Path, place: &Place) -> Result<Ra
         stdout,
     } = start(witness, program, place)?;
     crate::single_step::like_a_guest(&mut command, tickmark::sim::outcome::Device::FD)?;
-    let mut child = command.spawn().map_err(|e| format!("does not start: {e}"))?;
+    let mut child = command
+        .spawn()
+        .map_err(|e| format!("does not start: {e}"))?;
     let started = Instant::now();
     let status = loop {
         match child.try_wait().map_err(|e| e.to_string())? {
@@ -212,7 +218,7 @@ pub(crate) fn spans(
     program: &Path,
     place: &Place,
     longest: u64,
-) -> Result<Vec<u64>, String> {
+) -> Result<Spans, String> {
     let mut start = start(witness, program, place)?;
     crate::single_step::spans(
         &mut start.command,

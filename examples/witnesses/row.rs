@@ -76,9 +76,15 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
             return row;
         }
     };
+    let spans =
+        (witness.marked && step).then(|| native::spans(witness, &program, place, LONGEST_SPAN));
+    let stack_pointer = match &spans {
+        Some(Ok(spans)) => Some(spans.stack_pointer),
+        _ => None,
+    };
     // A panic of the simulator is a result too.
     let simulated = catch_unwind(AssertUnwindSafe(|| {
-        simulated::run(witness, &program, place, patience)
+        simulated::run(witness, &program, place, patience, stack_pointer)
     }));
     let simulated = match simulated {
         Ok(Ok(simulated)) => simulated,
@@ -98,12 +104,11 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
         row.stderr.push_str(&format!("\nunanswered: {calls}"));
     }
     row.output = compare(&expected, &simulated);
-    if witness.marked && step {
-        row.spans = match native::spans(witness, &program, place, LONGEST_SPAN) {
-            Ok(native) => Spans::Counted(native, simulated.spans),
-            Err(why) => Spans::NotCounted(why),
-        };
-    }
+    row.spans = match spans {
+        None => Spans::Unmarked,
+        Some(Ok(native)) => Spans::Counted(native.instructions, simulated.spans),
+        Some(Err(why)) => Spans::NotCounted(why),
+    };
     row
 }
 
@@ -136,7 +141,12 @@ fn compare(expected: &Ran, simulated: &Simulated) -> Output {
     };
     if expected.code != code {
         let last = String::from_utf8_lossy(&simulated.stderr).into_owned();
-        let last = last.trim_end().lines().last().unwrap_or_default().to_owned();
+        let last = last
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned();
         let how = match &simulated.exit {
             Exit::Signaled {
                 signal, function, ..
@@ -193,7 +203,11 @@ fn source(witness: &Witness, place: &Place) -> String {
     match witness.program {
         Program::Installed { package: name, .. } => package(name),
         Program::Built { source, build, .. } => {
-            let version = if build[0] == "go" { "version" } else { "--version" };
+            let version = if build[0] == "go" {
+                "version"
+            } else {
+                "--version"
+            };
             let version = first_line(build[0], &[version]).unwrap_or_else(|| build[0].to_owned());
             let flags: Vec<_> = (build[1..].iter().copied())
                 .filter(|part| !part.contains('{') && *part != "-o")
@@ -228,7 +242,8 @@ fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
 impl Row {
     /// The simulator did something else than the host: a failure of the run.
     pub(crate) fn is_wrong(&self) -> bool {
-        let unequal = matches!(&self.spans, Spans::Counted(native, simulated) if native != simulated);
+        let unequal =
+            matches!(&self.spans, Spans::Counted(native, simulated) if native != simulated);
         matches!(self.output, Output::Differs(_)) || unequal
     }
 

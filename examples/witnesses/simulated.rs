@@ -13,6 +13,7 @@ use tickmark::sim::guest::profile::Profile;
 use tickmark::sim::guest::world::World;
 use tickmark::sim::isa::decode::Features;
 use tickmark::sim::isa::run::Engine;
+use tickmark::sim::isa::state::RSP;
 use tickmark::sim::machine::{Core, Machine, Profile as ProfileName, catalog};
 use tickmark::sim::outcome::{Device, Exit, Limits, Program};
 use tickmark::sim::simulation::Simulation;
@@ -56,16 +57,18 @@ fn machine(v3: bool) -> Machine {
     machine
 }
 
-/// Runs a row in a guest, for at most so long.
+/// Runs a row in a guest, for at most so long. Where its stack pointer was natively decides where it is in a page of the
+/// guest: some routines copy by the alignment of what they copy.
 pub(crate) fn run(
     witness: &Witness,
     program: &Path,
     place: &Place,
     patience: Duration,
+    stack_pointer: Option<u64>,
 ) -> Result<Simulated, String> {
     match witness.program {
         Kind::Python { script, .. } => python(witness, program, script, place, patience),
-        _ => elf(witness, program, patience),
+        _ => elf(witness, program, patience, stack_pointer),
     }
 }
 
@@ -110,7 +113,12 @@ fn python(
     })
 }
 
-fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulated, String> {
+fn elf(
+    witness: &Witness,
+    program: &Path,
+    patience: Duration,
+    stack_pointer: Option<u64>,
+) -> Result<Simulated, String> {
     let mut world = World::new();
     world.add_host_tree("/usr", Arc::new(HostFolder::new("/usr")));
     for (path, target) in LINKS {
@@ -136,14 +144,19 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         _ => program.to_string_lossy().into_owned(),
     };
     let arguments = std::iter::once(native::argv0(witness, program).into_owned())
-        .chain(witness.arguments.iter().map(|&argument| argument.to_owned()))
+        .chain(
+            witness
+                .arguments
+                .iter()
+                .map(|&argument| argument.to_owned()),
+        )
         .map(String::into_bytes)
         .collect();
     let environment = level::environment(witness.v3)
         .into_iter()
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
-    let program = Program {
+    let mut program = Program {
         path,
         arguments,
         environment,
@@ -157,7 +170,14 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         seed: 0,
     };
     let profile = Profile::named(witness.profile()).expect("both are built in");
-    let guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    let mut guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    if let (Some(wanted), Ok(loaded)) = (stack_pointer, &guest) {
+        let padding = (loaded.cpu.gpr[RSP].wrapping_sub(wanted) % 4096) as usize;
+        let variable = format!("{}={}", level::PADDING, "x".repeat(padding));
+        let at = program.environment.len() - 1;
+        program.environment[at] = variable.into_bytes();
+        guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    }
     let machine = machine(witness.v3);
     let Core::Atomic(core) = &machine.core else {
         return Err("`atomic` counts only".to_owned());

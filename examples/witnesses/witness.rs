@@ -109,10 +109,7 @@ impl Witness {
         self
     }
 
-    pub(crate) const fn roots(
-        mut self,
-        roots: &'static [(&'static str, &'static str)],
-    ) -> Self {
+    pub(crate) const fn roots(mut self, roots: &'static [(&'static str, &'static str)]) -> Self {
         self.roots = roots;
         self
     }

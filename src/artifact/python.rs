@@ -174,6 +174,15 @@ impl PythonArtifact {
         })
     }
 
+    /// The same with an empty script, whose run is the interpreter's start and end alone.
+    #[must_use]
+    pub fn without_a_line(&self) -> Self {
+        Self {
+            script: Arc::from([]),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn content_hash(&self) -> ContentHash {
         let interpreter = self.fingerprint.content_hash().to_string();
         let function = self.function.iter().flat_map(|function| {
@@ -331,7 +340,12 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         .collect();
     modules.sort();
     let package_files = packages.as_deref().map(files_below).unwrap_or_default();
-    modules.extend(package_files.iter().filter(|path| is_library(path)).cloned());
+    modules.extend(
+        package_files
+            .iter()
+            .filter(|path| is_library(path))
+            .cloned(),
+    );
     for module in modules {
         if let Ok(dynamic) = read_dynamic(&read(&module)?) {
             // The linker gives a module the run path of the program that loads it.
@@ -384,7 +398,10 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         ),
     ]);
     if let Some(folder) = &packages {
-        files.insert("packages".to_owned(), hash_files(&package_files, &[folder])?);
+        files.insert(
+            "packages".to_owned(),
+            hash_files(&package_files, &[folder])?,
+        );
     }
     Ok(Interpreter {
         packages,

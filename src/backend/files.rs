@@ -214,6 +214,7 @@ impl PythonLibrary {
                 ..Default::default()
             },
             channel: None,
+            counting: process::Counting::default(),
         });
         let finished = finished.ok()?;
         (finished.ending == process::Ending::Exited { code: 0 }).then_some(finished.stdout)
