@@ -22,3 +22,5 @@ mod isa;
 mod support;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod uarch;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod zoo;

@@ -13,7 +13,7 @@ pub use detailed::{
     BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, Inclusion, MemoryCrossbar,
     MemorySystem, OutOfOrderCore, Pipeline, Prefetching, Replacement, TlbSizes, Tlbs, Unit,
 };
-use keys::Kind;
+pub use keys::Kind;
 use settings::Settings;
 
 /// A complete model.
