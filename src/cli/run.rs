@@ -4,6 +4,7 @@ use super::error::CliError;
 use super::{Status, machines, print_data};
 use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existing};
 use crate::backend::Backend;
+use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::measurement::{BackendName, Measurement};
@@ -57,6 +58,7 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         .map(OsString::into_vec)
         .collect();
     let stdin = read_stdin()?;
+    let mut statistics = None;
     let measurement = match args.backend {
         BackendChoice::Sim => Sim::new(Options {
             machine: machine.clone(),
@@ -76,9 +78,30 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
             }
             measurement
         }
+        BackendChoice::Gem5 => {
+            let gem5 = Gem5::new(gem5::Options {
+                machine: machine.clone(),
+                executable: args.gem5.gem5.clone(),
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                seed: args.seed,
+                keep: args.gem5_out.clone(),
+            })?;
+            super::gem5::tell(&gem5);
+            let detailed = gem5.run_in_detail(&artifact, &arguments, &stdin, &limits)?;
+            super::gem5::tell_not_applied(&gem5);
+            statistics = Some(json!({
+                "version": gem5.installation().about.version,
+                "executable_hash": gem5.installation().hash.to_string(),
+                "statistics": detailed.statistics,
+            }));
+            detailed.measurement
+        }
     };
     if args.json {
-        let object = to_json(&measurement, &artifact, program, &machine);
+        let mut object = to_json(&measurement, &artifact, program, &machine);
+        if let Some(statistics) = statistics {
+            object["gem5"] = statistics;
+        }
         print_data(format!("{object}\n"))?;
     } else {
         print_data(&measurement.stdout)?;
