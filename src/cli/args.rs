@@ -93,6 +93,9 @@ pub(super) struct RunArgs {
     pub(super) backend: BackendChoice,
     #[command(flatten)]
     pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
     /// Copy gem5's output folder (statistics, configuration, its job) to this folder.
     #[arg(long, value_name = "DIR")]
     pub(super) gem5_out: Option<PathBuf>,
@@ -126,6 +129,9 @@ pub(super) struct CandidateArgs {
     pub(super) backend: BackendChoice,
     #[command(flatten)]
     pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
@@ -233,6 +239,12 @@ pub(super) enum Gem5Command {
     Check(Gem5CheckArgs),
     /// Have gem5 write the complete configuration of a machine, for runs in process or to read.
     Freeze(Gem5FreezeArgs),
+    /// Run one job of a frozen configuration: what this program starts for itself.
+    #[command(hide = true)]
+    Worker {
+        /// The job.
+        job: PathBuf,
+    },
 }
 
 /// `tickmark gem5 check`.

@@ -232,6 +232,7 @@ fn run(
                 wall_clock: Duration::from_secs(args.limits.max_wall),
                 seed: args.seed,
                 keep: None,
+                frozen: args.gem5_frozen.clone(),
             })?;
             super::gem5::tell(&gem5);
             plan.provenance

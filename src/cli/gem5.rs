@@ -6,12 +6,33 @@ use crate::backend::gem5::{Gem5, Installation, freeze, mapping};
 use crate::sim::machine::catalog;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::path::Path;
 
 pub(super) fn gem5(args: &Gem5CommandArgs) -> Result<Status, CliError> {
     match &args.command {
         Gem5Command::Check(args) => check(args),
         Gem5Command::Freeze(args) => freeze_machine(args),
+        Gem5Command::Worker { job } => worker(job),
     }
+}
+
+#[cfg(feature = "gem5")]
+fn worker(job: &Path) -> Result<Status, CliError> {
+    crate::backend::gem5::worker::work(job).map_err(|error| CliError {
+        // With this word the reader tells a mistake in the set-up from gem5's own messages.
+        message: format!("\ntickmark: {error}"),
+        hint: String::new(),
+        status: Status::Failure,
+    })?;
+    Ok(Status::Success)
+}
+
+#[cfg(not(feature = "gem5"))]
+fn worker(_job: &Path) -> Result<Status, CliError> {
+    Err(CliError::usage(
+        "this tickmark was built without the feature `gem5`",
+        "build it with `cargo build --release --features gem5`",
+    ))
 }
 
 /// Says what is worth knowing before gem5 is used.
@@ -30,11 +51,10 @@ pub(super) fn tell_not_applied(gem5: &Gem5) {
 
 /// Which gem5 made a result.
 pub(super) fn provenance(gem5: &Gem5) -> Value {
-    let installation = gem5.installation();
     json!({
-        "version": installation.about.version,
-        "compiled": installation.about.compiled,
-        "executable_hash": installation.hash.to_string(),
+        "version": gem5.version(),
+        "hash": gem5.hash().to_string(),
+        "in_process": gem5.is_frozen(),
     })
 }
 

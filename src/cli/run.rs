@@ -85,15 +85,14 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
                 wall_clock: Duration::from_secs(args.limits.max_wall),
                 seed: args.seed,
                 keep: args.gem5_out.clone(),
+                frozen: args.gem5_frozen.clone(),
             })?;
             super::gem5::tell(&gem5);
             let detailed = gem5.run_in_detail(&artifact, &arguments, &stdin, &limits)?;
             super::gem5::tell_not_applied(&gem5);
-            statistics = Some(json!({
-                "version": gem5.installation().about.version,
-                "executable_hash": gem5.installation().hash.to_string(),
-                "statistics": detailed.statistics,
-            }));
+            let mut object = super::gem5::provenance(&gem5);
+            object["statistics"] = json!(detailed.statistics);
+            statistics = Some(object);
             detailed.measurement
         }
     };

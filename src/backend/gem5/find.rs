@@ -155,14 +155,7 @@ impl Installation {
 
     /// What it must be able to read on this host.
     pub(super) fn readable(&self) -> Vec<PathBuf> {
-        let system = [
-            "/lib",
-            "/lib64",
-            "/usr/lib",
-            "/usr/lib64",
-            "/etc/ld.so.cache",
-        ];
-        let mut paths: Vec<PathBuf> = system.map(PathBuf::from).into();
+        let mut paths = system_libraries();
         paths.push(self.executable.clone());
         paths.extend(self.about.files.iter().cloned());
         // The folder of our own script is among them, and gone.
@@ -172,6 +165,19 @@ impl Installation {
     }
 }
 
+/// Where the host's own libraries lie.
+pub(super) fn system_libraries() -> Vec<PathBuf> {
+    [
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/etc/ld.so.cache",
+    ]
+    .map(PathBuf::from)
+    .into()
+}
+
 /// Arguments of gem5: the output folder, no port for debuggers, our script and its job.
 pub(super) fn arguments(out: &Path) -> Vec<OsString> {
     let mut outdir = OsString::from("--outdir=");
@@ -179,6 +185,9 @@ pub(super) fn arguments(out: &Path) -> Vec<OsString> {
     vec![
         outdir,
         "--listener-mode=off".into(),
+        // Nobody looks at the figure, and drawing it takes longer than a short run.
+        "--dot-config=".into(),
+        "--json-config=".into(),
         out.join(SCRIPT).into_os_string(),
         out.join(job::FILE).into_os_string(),
     ]

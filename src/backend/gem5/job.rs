@@ -37,6 +37,27 @@ pub(super) enum Asked<'a> {
     },
 }
 
+/// A run of a frozen configuration: what the worker reads.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct FrozenJob {
+    pub(super) configuration: String,
+    pub(super) result: String,
+    pub(super) executable: String,
+    pub(super) command: Vec<String>,
+    pub(super) environment: Vec<String>,
+    pub(super) working_folder: String,
+    pub(super) stdin: String,
+    pub(super) stderr: String,
+    pub(super) jail: String,
+    pub(super) max_instructions: u64,
+    pub(super) markers: Option<String>,
+}
+
+/// Writes a job for the worker into a folder.
+pub(super) fn write_frozen(folder: &Path, job: &FrozenJob) -> io::Result<()> {
+    std::fs::write(folder.join(FILE), serde_json::to_vec(job)?)
+}
+
 /// The program and what it sees.
 pub(super) struct Program<'a> {
     /// Its path on the host.

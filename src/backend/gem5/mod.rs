@@ -9,6 +9,7 @@ mod counters;
 mod ending;
 mod find;
 pub mod freeze;
+mod frozen;
 mod job;
 pub mod mapping;
 mod marks;
@@ -17,11 +18,14 @@ mod run;
 #[cfg(test)]
 mod stand_in;
 pub mod stats;
+#[cfg(feature = "gem5")]
+pub mod worker;
 mod world;
 
 pub use counters::counters;
 pub use ending::{Crash, ExitEvent, ending};
 pub use find::{About, Installation, VARIABLE};
+pub use frozen::Frozen;
 pub use job::SCRIPT_TEXT;
 
 use super::Backend;
@@ -32,7 +36,7 @@ use crate::sim::outcome::Limits;
 use mapping::System;
 use run::{Order, Report};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,13 +53,39 @@ pub struct Options {
     pub seed: u64,
     /// Folder into which the output folder of a run is copied.
     pub keep: Option<PathBuf>,
+    /// Folder of a frozen configuration: libgem5 runs it in a worker process, and no gem5 program is needed.
+    pub frozen: Option<PathBuf>,
+}
+
+/// What simulates.
+#[derive(Debug)]
+enum Engine {
+    /// The user's gem5 with our script.
+    Script(Installation),
+    /// libgem5 with a frozen configuration.
+    Library(Frozen),
+}
+
+impl Engine {
+    /// What it must be able to read on this host.
+    fn readable(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Script(installation) => installation.readable(),
+            Self::Library(frozen) => {
+                let mut paths = find::system_libraries();
+                paths.push(frozen.folder.clone());
+                paths.extend(option_env!("TICKMARK_LIBGEM5_FOLDER").map(PathBuf::from));
+                paths
+            }
+        }
+    }
 }
 
 /// gem5.
 #[derive(Debug)]
 pub struct Gem5 {
     options: Options,
-    installation: Installation,
+    engine: Engine,
     system: System,
     not_applied: Mutex<BTreeSet<&'static str>>,
 }
@@ -79,37 +109,46 @@ impl Gem5 {
             what: error.what,
             remedy: error.remedy,
         })?;
-        let installation = Installation::find(options.executable.as_deref())?;
-        if !installation
-            .about
-            .cores
-            .iter()
-            .any(|core| core == system.core)
-        {
-            return Err(BackendFailure {
-                what: format!(
-                    "gem5 {} was built without a core of kind {}",
-                    installation.about.version, system.core
-                ),
-                remedy: "build it with its usual CPU models, or choose another machine".to_owned(),
-            });
-        }
+        let engine = match &options.frozen {
+            Some(folder) => Engine::Library(Frozen::open(folder, &options.machine)?),
+            None => Engine::Script(installed(options.executable.as_deref(), &system)?),
+        };
         Ok(Self {
             options,
-            installation,
+            engine,
             system,
             not_applied: Mutex::default(),
         })
     }
 
-    /// Which gem5 it is.
-    pub fn installation(&self) -> &Installation {
-        &self.installation
+    /// Version of gem5.
+    pub fn version(&self) -> &str {
+        match &self.engine {
+            Engine::Script(installation) => &installation.about.version,
+            Engine::Library(frozen) => &frozen.record.gem5_version,
+        }
+    }
+
+    /// Hash of the program, or of the frozen configuration.
+    pub fn hash(&self) -> &ContentHash {
+        match &self.engine {
+            Engine::Script(installation) => &installation.hash,
+            Engine::Library(frozen) => &frozen.hash,
+        }
+    }
+
+    /// It runs in process, from a frozen configuration.
+    pub fn is_frozen(&self) -> bool {
+        matches!(self.engine, Engine::Library(_))
     }
 
     /// What to say about this machine on this gem5, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.installation.warning().into_iter().collect();
+        let warning = match &self.engine {
+            Engine::Script(installation) => installation.warning(),
+            Engine::Library(_) => None,
+        };
+        let mut notes: Vec<String> = warning.into_iter().collect();
         notes.extend(self.system.notes.iter().cloned());
         notes
     }
@@ -126,9 +165,10 @@ impl Gem5 {
     /// Everything besides machine, artifact and limits that decides a result: part of the job key.
     pub fn identity(&self) -> String {
         format!(
-            "{} {} {} {}",
+            "{} {} {} {} {}",
             self.options.machine.hash(),
-            self.installation.hash,
+            self.version(),
+            self.hash(),
             ContentHash::of(SCRIPT_TEXT.as_bytes()),
             self.options.seed
         )
@@ -146,7 +186,7 @@ impl Gem5 {
         limits: &Limits,
     ) -> Result<Detailed, BackendFailure> {
         let order = Order {
-            gem5: &self.installation,
+            engine: &self.engine,
             system: &self.system,
             artifact,
             arguments,
@@ -201,6 +241,22 @@ impl Gem5 {
             statistics: report.statistics,
         }
     }
+}
+
+/// The user's gem5, which must have the core that the machine needs.
+fn installed(chosen: Option<&Path>, system: &System) -> Result<Installation, BackendFailure> {
+    let installation = Installation::find(chosen)?;
+    let about = &installation.about;
+    if !about.cores.iter().any(|core| core == system.core) {
+        return Err(BackendFailure {
+            what: format!(
+                "gem5 {} was built without a core of kind {}",
+                about.version, system.core
+            ),
+            remedy: "build it with its usual CPU models, or choose another machine".to_owned(),
+        });
+    }
+    Ok(installation)
 }
 
 impl Backend for Gem5 {

@@ -1,8 +1,9 @@
 //! One run of gem5 as a process: a private output folder, limits, capture, and what came out of it.
+use super::Engine;
 use super::counters::counters;
 use super::ending::{Crash, ExitEvent, ending, left_out};
-use super::find::{Installation, arguments, environment};
-use super::job::{self, Asked, BEGIN, Program};
+use super::find::{arguments, environment};
+use super::job::{self, Asked, BEGIN, FrozenJob, Program};
 use super::mapping::System;
 use super::marks::{Mark, Told};
 use super::stats;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 /// What a run is made of.
 pub(super) struct Order<'a> {
-    pub(super) gem5: &'a Installation,
+    pub(super) engine: &'a Engine,
     pub(super) system: &'a System,
     pub(super) artifact: &'a Artifact,
     pub(super) arguments: &'a [Vec<u8>],
@@ -137,28 +138,61 @@ pub(super) fn run(order: &Order<'_>) -> Result<Report, Crash> {
         out.join("stderr"),
         out.join("result.json"),
     );
-    let asked = Asked::Run {
-        result: &result,
-        system: order.system,
-        program: &Program {
-            executable: &world.executable,
-            command: &command,
-            environment: &world.environment,
-            working_folder: WORKING_FOLDER,
-            stdin: &stdin,
-            stderr: &stderr,
-            jail: Some(&world.root),
-            memory_bytes: order.limits.memory_bytes.next_multiple_of(4096),
-            stack_bytes: stack_of(order.limits),
-        },
-        max_instructions: order.limits.instructions,
-        markers: world.markers.as_deref(),
-    };
     std::fs::write(&stdin, order.stdin)
-        .and_then(|()| job::write(out, &asked))
-        .map_err(|error| ours(format!("cannot write the job for gem5: {error}")))?;
+        .map_err(|error| ours(format!("cannot write the guest's input: {error}")))?;
+    let written = match order.engine {
+        Engine::Script(_) => job::write(
+            out,
+            &Asked::Run {
+                result: &result,
+                system: order.system,
+                program: &Program {
+                    executable: &world.executable,
+                    command: &command,
+                    environment: &world.environment,
+                    working_folder: WORKING_FOLDER,
+                    stdin: &stdin,
+                    stderr: &stderr,
+                    jail: Some(&world.root),
+                    memory_bytes: order.limits.memory_bytes.next_multiple_of(4096),
+                    stack_bytes: stack_of(order.limits),
+                },
+                max_instructions: order.limits.instructions,
+                markers: world.markers.as_deref(),
+            },
+        ),
+        Engine::Library(frozen) => {
+            let memory = order.limits.memory_bytes.next_multiple_of(4096);
+            if memory != frozen.record.memory_bytes {
+                return Err(ours(format!(
+                    "the configuration was frozen with {} MiB of memory, and the limit is {} MiB: freeze it again with \
+                     `--max-memory`",
+                    frozen.record.memory_bytes >> 20,
+                    memory >> 20
+                )));
+            }
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            job::write_frozen(
+                out,
+                &FrozenJob {
+                    configuration: text(&frozen.configuration()),
+                    result: text(&result),
+                    executable: text(&world.executable),
+                    command,
+                    environment: world.environment.clone(),
+                    working_folder: WORKING_FOLDER.to_owned(),
+                    stdin: text(&stdin),
+                    stderr: text(&stderr),
+                    jail: text(&world.root),
+                    max_instructions: order.limits.instructions,
+                    markers: world.markers.as_deref().map(text),
+                },
+            )
+        }
+    };
+    written.map_err(|error| ours(format!("cannot write the job for gem5: {error}")))?;
     let finished =
-        process::run(request(order, &folders, &world)).map_err(|error| ours(error.to_string()))?;
+        process::run(request(order, &folders, &world)?).map_err(|error| ours(error.to_string()))?;
     let report = read(order, out, &finished, nonce);
     if let Some(keep) = order.keep {
         copy(out, keep).map_err(|error| {
@@ -171,13 +205,23 @@ pub(super) fn run(order: &Order<'_>) -> Result<Report, Crash> {
     report
 }
 
-fn request<'a>(order: &Order<'a>, folders: &Folders, world: &World) -> Request<'a> {
-    let mut readable = order.gem5.readable();
+fn request<'a>(order: &Order<'a>, folders: &Folders, world: &World) -> Result<Request<'a>, Crash> {
+    let mut readable = order.engine.readable();
     readable.extend(world.readable.iter().cloned());
-    Request {
-        program: order.gem5.executable.clone(),
+    let (program, arguments) = match order.engine {
+        Engine::Script(gem5) => (gem5.executable.clone(), arguments(&folders.out)),
+        Engine::Library(_) => {
+            let own = std::env::current_exe()
+                .map_err(|error| ours(format!("cannot find this program itself: {error}")))?;
+            readable.push(own.clone());
+            let job = folders.out.join(job::FILE).into_os_string();
+            (own, vec!["gem5".into(), "worker".into(), job])
+        }
+    };
+    Ok(Request {
+        program,
         name: None,
-        arguments: arguments(&folders.out),
+        arguments,
         environment: environment(),
         folder: folders.out.clone(),
         // The guest's input is a file: gem5 reads it as the guest asks.
@@ -204,7 +248,7 @@ fn request<'a>(order: &Order<'a>, folders: &Folders, world: &World) -> Request<'
             trusted: false,
         },
         channel: None,
-    }
+    })
 }
 
 /// What the guest wrote to its standard output: what stands behind our line. `None` when it was not begun.

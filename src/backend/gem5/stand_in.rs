@@ -32,7 +32,7 @@ system.cpu.workload.numSyscalls                    16                       # Nu
 const SCRIPT: &str = r#"
 import json, os, signal, sys, time
 print("stand-in for gem5: it replays a capture and simulates nothing", file=sys.stderr, flush=True)
-outdir, listeners, script, job_path = sys.argv[1:]
+outdir, listeners, *_, script, job_path = sys.argv[1:]
 outdir = outdir.removeprefix("--outdir=")
 assert listeners == "--listener-mode=off"
 assert os.path.exists(script)
@@ -135,6 +135,7 @@ impl StandIn {
             wall_clock: wall,
             seed: 0,
             keep: Some(self.folder.path().join("kept")),
+            frozen: None,
         })
     }
 
@@ -282,6 +283,7 @@ fn a_gem5_for_another_processor_and_a_machine_of_our_own_are_refused() {
         wall_clock: Duration::from_secs(9),
         seed: 0,
         keep: None,
+        frozen: None,
     })
     .unwrap_err();
     assert!(failure.remedy.contains("--machine gem5-o3"), "{failure}");
