@@ -7,6 +7,9 @@ mod files;
 pub mod gem5;
 pub mod native;
 pub mod sim;
+pub mod verified;
+
+pub use files::HostFolder;
 
 use crate::artifact::Artifact;
 use crate::measurement::{BackendFailure, BackendName, Measurement};

@@ -7,6 +7,7 @@ use crate::backend::Backend;
 use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
+use crate::backend::verified::Verified;
 use crate::measurement::{BackendName, Measurement};
 use crate::sim::outcome::{Exit, Limits};
 use serde_json::{Value, json};
@@ -60,15 +61,28 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
     let stdin = read_stdin()?;
     let mut statistics = None;
     let measurement = match args.backend {
-        BackendChoice::Sim => Sim::new(Options {
-            machine: machine.clone(),
-            snapshots: false,
-            seed: args.seed,
-            wall_clock: Duration::from_secs(args.limits.max_wall),
-            cache: cache_folder(),
-            roots,
-        })
-        .run_with_arguments(&artifact, &arguments, &stdin, &limits)?,
+        BackendChoice::Sim => {
+            let sim = Sim::new(Options {
+                machine: machine.clone(),
+                snapshots: false,
+                seed: args.seed,
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                cache: cache_folder(),
+                roots,
+            });
+            if args.verify_determinism {
+                let verified = Verified::new(&sim);
+                verified
+                    .run_with_arguments(&artifact, &arguments, &stdin, &limits)
+                    .map_err(|failure| CliError {
+                        status: verification_status(&verified),
+                        ..failure.into()
+                    })?
+            } else {
+                sim.run_with_arguments(&artifact, &arguments, &stdin, &limits)?
+            }
+        }
+        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.limits.max_wall));
             let measurement = native.run_with_arguments(&artifact, &arguments, &stdin, &limits)?;
@@ -113,6 +127,22 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         Exit::LoadFailed { .. } => Status::Usage,
         _ => Status::Negative,
     })
+}
+
+/// What is said where runs that cannot repeat are to be verified.
+pub(super) fn not_for_native() -> CliError {
+    CliError::usage(
+        "`--verify-determinism` is for the simulator: times on the host processor never repeat exactly",
+        "leave out `--backend native`",
+    )
+}
+
+/// The exit code of a failure under `--verify-determinism`.
+pub(super) fn verification_status(verified: &Verified<'_>) -> Status {
+    match verified.differences() {
+        0 => Status::Failure,
+        _ => Status::NotDeterministic,
+    }
 }
 
 fn parse_root(text: &str) -> Result<(String, PathBuf), CliError> {
