@@ -343,6 +343,20 @@ pub(super) struct AgreeArgs {
 /// `tickmark calibrate`.
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArgs {
+    /// Compare with your own gem5, which runs the same programs now: the shipped microbenchmarks, or with `--captures`
+    /// the executables of that folder.
+    #[arg(long, value_name = "gem5", value_parser = ["gem5"])]
+    pub(super) backend: Option<String>,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "gem5",
+        requires = "backend"
+    )]
+    pub(super) gem5_frozen: Option<PathBuf>,
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
     pub(super) captures: Option<PathBuf>,

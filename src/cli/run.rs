@@ -257,7 +257,7 @@ fn summarise(measurement: &Measurement) {
     let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
-    if measurement.backend != BackendName::Native {
+    if measurement.backend != BackendName::Native && counters.instructions > 0 {
         line("instructions", counters.instructions.to_string());
         line("micro_ops", counters.micro_ops.to_string());
         line("system_calls", counters.system_calls.to_string());
@@ -268,7 +268,9 @@ fn summarise(measurement: &Measurement) {
     if let Some(time) = counters.simulated_time_ps {
         line("simulated_time_ps", time.to_string());
     }
-    line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
+    if measurement.backend != BackendName::Gem5 {
+        line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
+    }
     for (name, value) in &counters.parts {
         line(name, value.to_string());
     }
@@ -283,16 +285,27 @@ fn summarise(measurement: &Measurement) {
 /// The counters as `--json` shows them: those that the backend has.
 fn counters_json(measurement: &Measurement) -> Value {
     let mut value = serde_json::to_value(&measurement.counters).unwrap_or(Value::Null);
-    if measurement.backend == BackendName::Native
-        && let Some(object) = value.as_object_mut()
-    {
-        for absent in [
+    let absent: &[&str] = match measurement.backend {
+        BackendName::Sim => &[],
+        BackendName::Native => &[
             "instructions",
             "micro_ops",
             "system_calls",
             "memory_kib_cycles",
-        ] {
-            object.remove(absent);
+        ],
+        // A guest that faults ends gem5 before it has written any.
+        BackendName::Gem5 if measurement.counters.instructions == 0 => &[
+            "instructions",
+            "micro_ops",
+            "system_calls",
+            "memory_kib_cycles",
+            "peak_memory_bytes",
+        ],
+        BackendName::Gem5 => &["memory_kib_cycles", "peak_memory_bytes"],
+    };
+    if let Some(object) = value.as_object_mut() {
+        for name in absent {
+            object.remove(*name);
         }
     }
     value

@@ -111,10 +111,9 @@ struct Markers(std::fs::File);
 impl Markers {
     fn new(path: &str) -> io::Result<Self> {
         crate::process::make_pipe(Path::new(path))?;
-        // Open in both directions, or opening would wait for the other end.
+        // For reading only: an end that can write would be told of every read, too.
         let file = std::fs::OpenOptions::new()
             .read(true)
-            .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(path)?;
         Ok(Self(file))
@@ -127,6 +126,7 @@ impl Markers {
     fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut message = vec![0; 1 << 16];
         match self.0.read(&mut message) {
+            Ok(0) => Ok(None),
             Ok(length) => {
                 message.truncate(length);
                 Ok(Some(message))
