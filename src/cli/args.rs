@@ -33,6 +33,8 @@ pub(super) enum Command {
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
     Machines(MachinesArgs),
+    /// Look at your gem5, or have it write down a machine's whole configuration.
+    Gem5(Gem5CommandArgs),
 }
 
 /// Which processor is simulated.
@@ -56,6 +58,16 @@ pub(super) enum BackendChoice {
     Sim,
     /// The host processor, in a sandboxed child: CPU time and memory instead of counts.
     Native,
+    /// Your own gem5, on the same machine file: a process for each run.
+    Gem5,
+}
+
+/// Which gem5 is used.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Gem5Args {
+    /// gem5's executable, or its source tree once it is built; without, TICKMARK_GEM5 or PATH names it.
+    #[arg(long = "gem5", value_name = "PATH")]
+    pub(super) gem5: Option<PathBuf>,
 }
 
 /// What a program may use.
@@ -86,6 +98,14 @@ pub(super) struct RunArgs {
     /// Where the program runs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
+    /// Copy gem5's output folder (statistics, configuration, its job) to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(super) gem5_out: Option<PathBuf>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Print one JSON object instead of the program's output and a summary.
@@ -118,6 +138,11 @@ pub(super) struct CandidateArgs {
     /// Where candidates run.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
@@ -318,6 +343,20 @@ pub(super) struct AgreeArgs {
 /// `tickmark calibrate`.
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArgs {
+    /// Compare with your own gem5, which runs the same programs now: the shipped microbenchmarks, or with `--captures`
+    /// the executables of that folder.
+    #[arg(long, value_name = "gem5", value_parser = ["gem5"])]
+    pub(super) backend: Option<String>,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "gem5",
+        requires = "backend"
+    )]
+    pub(super) gem5_frozen: Option<PathBuf>,
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
     pub(super) captures: Option<PathBuf>,
@@ -341,6 +380,51 @@ pub(super) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// `tickmark gem5`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CommandArgs {
+    #[command(subcommand)]
+    pub(super) command: Gem5Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Gem5Command {
+    /// Find gem5, say what it is, and whether it can run the machines that it is compared on.
+    Check(Gem5CheckArgs),
+    /// Have gem5 write the complete configuration of a machine, for runs in process or to read.
+    Freeze(Gem5FreezeArgs),
+    /// Run one job of a frozen configuration: what this program starts for itself.
+    #[command(hide = true)]
+    Worker {
+        /// The job.
+        job: PathBuf,
+    },
+}
+
+/// `tickmark gem5 check`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CheckArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `tickmark gem5 freeze`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5FreezeArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Folder for the configuration: `config.ini` as gem5 writes it, and `frozen.json`, which says of what it is.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
 }
 
 /// `tickmark machines`.

@@ -6,6 +6,7 @@ use super::run::{mebibytes, not_for_native, verification_status};
 use super::{Status, machines, print_data};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
+use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::backend::verified::Verified;
@@ -238,6 +239,29 @@ fn run(
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
             }
             result.map(unverified)
+        }
+        BackendChoice::Gem5 => {
+            let gem5 = Gem5::new(gem5::Options {
+                machine: machine.clone(),
+                executable: args.gem5.gem5.clone(),
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                seed: args.seed,
+                keep: None,
+                frozen: args.gem5_frozen.clone(),
+            })?;
+            super::gem5::tell(&gem5);
+            plan.provenance
+                .insert("machine".to_owned(), machine.effective());
+            plan.provenance.insert("seed".to_owned(), args.seed.into());
+            plan.provenance
+                .insert("gem5".to_owned(), super::gem5::provenance(&gem5));
+            let settings = gem5.identity();
+            let runner = BackendRunner::new(
+                &gem5, &toolchain, &options, language, limits, comparison, &settings,
+            )?;
+            let result = carry_out(&plan, &runner, &gem5, out);
+            super::gem5::tell_not_applied(&gem5);
+            result
         }
     }
 }

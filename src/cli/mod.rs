@@ -8,6 +8,7 @@ mod compare;
 mod doctor;
 mod error;
 mod evaluate;
+mod gem5;
 mod machines;
 mod progress;
 mod run;
@@ -68,6 +69,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
+        Command::Gem5(args) => gem5::gem5(&args),
     };
     match result {
         Ok(status) => status.into(),
