@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
 mod calibrate;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
@@ -60,6 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
     };
