@@ -200,6 +200,7 @@ fn run(
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
         python: args.python.clone(),
+        cache: Some(cache_folder()),
     });
     let limits = args.limits.limits()?;
     let programs = Programs::new(&toolchain, &cache_folder())?;

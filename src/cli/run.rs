@@ -157,7 +157,8 @@ fn artifact_of(
             python: (!name.starts_with("python3") || program.to_string_lossy().contains('/'))
                 .then(|| program.into()),
             ..ToolchainOptions::default()
-        });
+        cache: Some(cache_folder()),
+    });
         let artifact = crate::artifact::build(&candidate, &toolchain, &Default::default())
             .map_err(|failure| CliError {
                 message: failure.to_string(),
