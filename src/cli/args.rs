@@ -29,6 +29,8 @@ pub(super) enum Command {
     Agree(AgreeArgs),
     /// Compare the timing models with captures of another simulator and print the table of errors.
     Calibrate(CalibrateArgs),
+    /// List the data sets that can be read, or check the files of one.
+    Datasets(DatasetsArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
@@ -199,20 +201,61 @@ pub(super) struct CandidateArgs {
 /// `tickmark evaluate`.
 #[derive(Debug, Args)]
 pub(super) struct EvaluateArgs {
-    /// Form of the data set: humaneval, humaneval-x or stdio.
-    #[arg(long, value_name = "FORM")]
+    /// Name of the data set, as `tickmark datasets` lists them.
+    #[arg(long, value_name = "NAME")]
     pub(super) dataset: String,
-    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
-    pub(super) problems: PathBuf,
+    /// The data set's files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) problems: Vec<PathBuf>,
     /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
     /// data set's own solutions. May be repeated.
     #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
     pub(super) samples: Vec<String>,
-    /// Language of the candidates of stdio problems: cpp or python.
+    /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// Who tells the right results that the files do not have: `reference` (the data set's own solutions) or
+    /// `agreement` (what most of the models' first answers give).
+    #[arg(long, value_name = "WHO", default_value = "reference")]
+    pub(super) expected: String,
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark datasets`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<DatasetsCommand>,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What `tickmark datasets` can do besides listing.
+#[derive(Debug, Subcommand)]
+pub(super) enum DatasetsCommand {
+    /// Say how many problems of the files can be used, and why the others cannot.
+    Check(DatasetsCheckArgs),
+}
+
+/// `tickmark datasets check`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsCheckArgs {
+    /// Name of the data set.
+    pub(super) name: String,
+    /// Its files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Language of the candidates where the data set serves both: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// Also build the driver of every problem that has a template.
+    #[arg(long)]
+    pub(super) build: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `tickmark demo`.

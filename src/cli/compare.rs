@@ -279,6 +279,7 @@ fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
         python: args.python.clone(),
+        cache: Some(cache_folder()),
     });
     let usage = |error: String| CliError::usage(error, String::new());
     let options = BuildOptions {

@@ -5,6 +5,7 @@
 mod args;
 mod calibrate;
 mod compare;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
@@ -67,6 +68,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
         Command::Gem5(args) => gem5::gem5(&args),

@@ -38,7 +38,10 @@ fn handlers_frames_masks_and_timers_agree_with_the_host() {
 
 #[test]
 fn what_is_waited_for_through_descriptors_agrees_with_the_host_and_repeats() {
-    for flags in [&["-O1", "-w", "-static", "-pthread"][..], &["-O2", "-w", "-pthread"]] {
+    for flags in [
+        &["-O1", "-w", "-static", "-pthread"][..],
+        &["-O2", "-w", "-pthread"],
+    ] {
         let Some(program) = compiled("events.c", flags) else {
             return;
         };

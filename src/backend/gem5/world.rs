@@ -75,10 +75,11 @@ impl World {
                     .extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
                 world.command.push(script);
                 let hash_seed = (seed % (1 << 32)) as u32;
-                world.environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
-                    .into_iter()
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .collect();
+                world.environment =
+                    Interpreter::environment(Interpreter::GUEST_PREFIX, None, hash_seed)
+                        .into_iter()
+                        .map(|(name, value)| format!("{name}={value}"))
+                        .collect();
             }
         }
         if let Some(inputs) = inputs {

@@ -498,14 +498,8 @@ const CASES: &[Case] = &[
     ("timer_gettime", &[Number(99), Buffer(32)]),
     ("timer_getoverrun", &[Number(99)]),
     ("timer_delete", &[Number(99)]),
-    (
-        "futex",
-        &[Number(9), Number(6), NONE, NONE, NONE, NONE],
-    ),
-    (
-        "futex",
-        &[Buffer(4), Number(7), NONE, NONE, NONE, NONE],
-    ),
+    ("futex", &[Number(9), Number(6), NONE, NONE, NONE, NONE]),
+    ("futex", &[Buffer(4), Number(7), NONE, NONE, NONE, NONE]),
     (
         "futex",
         &[
@@ -517,43 +511,54 @@ const CASES: &[Case] = &[
             NONE,
         ],
     ),
-    (
-        "futex",
-        &[BAD_POINTER, Number(8), NONE, NONE, NONE, NONE],
-    ),
-    (
-        "futex",
-        &[Buffer(4), Number(8), NONE, NONE, NONE, NONE],
-    ),
+    ("futex", &[BAD_POINTER, Number(8), NONE, NONE, NONE, NONE]),
+    ("futex", &[Buffer(4), Number(8), NONE, NONE, NONE, NONE]),
     (
         "futex",
         &[Buffer(4), Number(12), Number(2), NONE, Buffer(4), NONE],
     ),
-    (
-        "execveat",
-        &[BAD_FD, Path("x"), NONE, NONE, NONE],
-    ),
-    (
-        "execveat",
-        &[HERE, Path("/no/such"), NONE, NONE, NONE],
-    ),
-    (
-        "execveat",
-        &[HERE, Path("/etc/passwd"), NONE, NONE, NONE],
-    ),
+    ("execveat", &[BAD_FD, Path("x"), NONE, NONE, NONE]),
+    ("execveat", &[HERE, Path("/no/such"), NONE, NONE, NONE]),
+    ("execveat", &[HERE, Path("/etc/passwd"), NONE, NONE, NONE]),
     (
         "execveat",
         &[HERE, Path("/etc/passwd"), NONE, NONE, Number(1)],
     ),
+    ("execveat", &[FILE, Path(""), NONE, NONE, Number(0x1000)]),
     (
-        "execveat",
-        &[FILE, Path(""), NONE, NONE, Number(0x1000)],
+        "epoll_ctl",
+        &[
+            EPOLL,
+            Number(1),
+            TIMER,
+            Bytes(&[1, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ],
     ),
-    ("epoll_ctl", &[EPOLL, Number(1), TIMER, Bytes(&[1, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0])]),
-    ("epoll_ctl", &[EPOLL, Number(3), TIMER, Bytes(&[1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0])]),
+    (
+        "epoll_ctl",
+        &[
+            EPOLL,
+            Number(3),
+            TIMER,
+            Bytes(&[1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ],
+    ),
     ("epoll_ctl", &[EPOLL, Number(2), TIMER, NONE]),
-    ("epoll_pwait2", &[EPOLL, Buffer(12), Number(1), Buffer(16), NONE, Number(8)]),
-    ("epoll_pwait2", &[EPOLL, Buffer(12), Number(1), Bytes(&[0xff; 16]), NONE, Number(8)]),
+    (
+        "epoll_pwait2",
+        &[EPOLL, Buffer(12), Number(1), Buffer(16), NONE, Number(8)],
+    ),
+    (
+        "epoll_pwait2",
+        &[
+            EPOLL,
+            Buffer(12),
+            Number(1),
+            Bytes(&[0xff; 16]),
+            NONE,
+            Number(8),
+        ],
+    ),
     ("ftruncate", &[MEMORY, Number(8192)]),
     ("fallocate", &[MEMORY, NONE, NONE, Number(10000)]),
     ("lseek", &[MEMORY, NONE, Number(2)]),
