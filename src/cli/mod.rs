@@ -10,6 +10,7 @@ mod error;
 mod evaluate;
 mod machines;
 mod progress;
+mod protocol;
 mod run;
 
 use args::{Cli, Command};
@@ -65,6 +66,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => evaluate::demo(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),

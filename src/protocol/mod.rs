@@ -10,6 +10,7 @@ mod le2026;
 pub use dseffi2026::{
     Instance, ModelScore, SpectrumTask, TASK_LIMIT_NS, load_instances, parse_instances, score,
 };
+pub(crate) use jeto2026::read_reports;
 pub use jeto2026::{
     ClassJudgement, Direction, Judgement, Margin, PatchVerdict, Rounds, judge_rounds,
     modified_modules, read_rounds,
