@@ -12,6 +12,7 @@ mod evaluate;
 mod gem5;
 mod machines;
 mod progress;
+mod protocol;
 mod run;
 
 use args::{Cli, Command};
@@ -67,6 +68,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => evaluate::demo(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
