@@ -168,6 +168,8 @@ fn changes_descriptors(number: u64) -> bool {
                 | 40
                 | 44
                 | 45
+                | 46
+                | 47
                 | 53
                 | 72
                 | 233
@@ -689,7 +691,9 @@ impl Kernel {
             51 | 52 => self.socket_name(mem, fd_a, b, c),
             54 => self.setsockopt(fd_a, b as u32, d, e),
             55 => self.getsockopt(mem, fd_a, b as u32, c as u32, d, e),
-            42 | 43 | 46..=50 | 288 | 299 | 307 => {
+            46 => self.message(mem, fd_a, b, c as u32, true),
+            47 => self.message(mem, fd_a, b, c as u32, false),
+            42 | 43 | 48..=50 | 288 | 299 | 307 => {
                 self.other_socket_call(fd_a, names::name(number))
             }
             // threads, and processes: none but this one
