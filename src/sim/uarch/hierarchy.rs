@@ -682,7 +682,7 @@ mod tests {
             ("l1d.replacement", replacement),
         ]);
         for i in 0..1000 {
-            h.access(Side::Data, i % 5 << 8, 10_000 + 1000 * i, false, 0);
+            h.access(Side::Data, (i % 5) << 8, 10_000 + 1000 * i, false, 0);
         }
         h.first[1].missed
     }
