@@ -4,6 +4,7 @@
 //! and the executables that were run: those of the group `micro` under `micro/`, all others under `programs/`, with
 //! standard input in `NAME.in` where a program has any. The programs ran with the folder as their working directory and
 //! an empty environment, so they do here.
+pub mod live;
 pub mod microbenchmark;
 mod table;
 
@@ -98,6 +99,16 @@ pub enum CalibrateError {
     /// A built-in machine is wrong.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// A program cannot be compared with a simulator that runs now.
+    #[error("`{program}` on {machine}: {what}")]
+    Live {
+        /// Its name.
+        program: String,
+        /// The machine.
+        machine: String,
+        /// What happened.
+        what: String,
+    },
     /// A program could not be loaded or did not end by itself.
     #[error(
         "`{program}` on {machine}: {what}; check that the executable is the one that was captured"
