@@ -1,5 +1,5 @@
 //! `compare`, `agree` and `protocol` as a user types them.
-use crate::support::Scratch;
+use crate::support::scratch::Scratch;
 use crate::support::tickmark::Tickmark;
 use serde_json::{Value, json};
 use std::path::Path;
