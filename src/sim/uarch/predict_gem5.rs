@@ -723,4 +723,72 @@ mod tests {
         let back = p.branch(BranchKind::Return, 0x5000, true, 0x4005, 0x5001);
         assert_eq!(back.target, 0x4005);
     }
+
+    /// The predictor of test-tiny with directions of this kind: six bits of history where it keeps some.
+    fn tiny(kind: &str) -> Predictor {
+        of_kind("test-tiny", kind)
+    }
+
+    fn of_kind(machine: &str, kind: &str) -> Predictor {
+        let machine = catalog::machine(machine).unwrap();
+        let overrides: &[(&str, &str)] = match kind {
+            "gshare" => &[
+                ("predictor.kind", "gshare"),
+                ("predictor.counter_entries", "64"),
+                ("predictor.history_bits", "6"),
+            ],
+            kind => &[("predictor.kind", kind)],
+        };
+        let Core::OutOfOrder(core) = machine.with_overrides(overrides).unwrap().core else {
+            panic!("{} is out of order", machine.name);
+        };
+        Predictor::new(&core.predictor, core.directions)
+    }
+
+    #[test]
+    fn an_alternation_tells_gshare_from_bimodal() {
+        let pair = [true, false];
+        // From 0: taken is wrong (1), not taken is right (0), for ever.
+        assert_eq!(wrong(&mut tiny("bimodal"), &pair, 100, 100), 50);
+        assert_eq!(wrong(&mut tiny("gshare"), &pair, 100, 100), 0);
+    }
+
+    #[test]
+    fn a_pattern_between_noise_tells_tournament_from_gshare() {
+        // A branch that alternates, and between each two of its outcomes seven of a branch without a pattern: the latest
+        // directions of all branches are noise, its own are not. The tables are gem5's, so that the noise, which has its
+        // own histories too, seldom comes upon the counters of the pattern.
+        let wrong = |p: &mut Predictor| {
+            let (mut noise, mut wrong) = (1u32, 0);
+            for i in 0..2000 {
+                let taken = i % 2 == 0;
+                let known = p.branch(BranchKind::Conditional, 0x4000, taken, 0x5000, 0x4002);
+                wrong += u32::from(i >= 1000 && known.taken != taken);
+                for _ in 0..7 {
+                    noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let taken = noise >> 31 == 1;
+                    p.branch(BranchKind::Conditional, 0x4104, taken, 0x5000, 0x4106);
+                }
+            }
+            wrong
+        };
+        assert!(wrong(&mut of_kind("gem5-o3", "gshare")) > 300);
+        assert!(wrong(&mut of_kind("gem5-o3", "tournament")) < 100);
+    }
+
+    #[test]
+    fn a_dozen_directions_tell_tage_from_tournament() {
+        let mut dozen = [true; 12];
+        dozen[11] = false;
+        assert_eq!(wrong(&mut tiny("tournament"), &dozen, 100, 120), 10);
+        assert_eq!(wrong(&mut tiny("tage"), &dozen, 100, 120), 0);
+    }
+
+    #[test]
+    fn a_long_loop_tells_ltage_from_tage() {
+        let mut long = [true; 60];
+        long[59] = false;
+        assert_eq!(wrong(&mut tiny("tage"), &long, 60, 600), 10);
+        assert_eq!(wrong(&mut tiny("ltage"), &long, 60, 600), 0);
+    }
 }
