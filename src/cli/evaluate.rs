@@ -226,7 +226,9 @@ fn run(
             )?;
             carry_out(&plan, &runner, &sim, out).map(unverified)
         }
-        BackendChoice::Native if args.verify_determinism => Err(not_for_native()),
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            Err(not_for_native())
+        }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);
@@ -257,11 +259,11 @@ fn run(
                 .insert("gem5".to_owned(), super::gem5::provenance(&gem5));
             let settings = gem5.identity();
             let runner = BackendRunner::new(
-                &gem5, &toolchain, &options, language, limits, comparison, &settings,
+                &gem5, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             let result = carry_out(&plan, &runner, &gem5, out);
             super::gem5::tell_not_applied(&gem5);
-            result
+            result.map(unverified)
         }
     }
 }

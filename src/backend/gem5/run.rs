@@ -248,6 +248,7 @@ fn request<'a>(order: &Order<'a>, folders: &Folders, world: &World) -> Result<Re
             trusted: false,
         },
         channel: None,
+        counting: process::Counting::default(),
     })
 }
 
