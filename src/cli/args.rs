@@ -27,8 +27,12 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Run the same candidates natively and simulated, and say how far both agree.
     Agree(AgreeArgs),
+    /// Measure and decide as published studies do.
+    Protocol(ProtocolArgs),
     /// Compare the timing models with captures of another simulator and print the table of errors.
     Calibrate(CalibrateArgs),
+    /// List the data sets that can be read, or check the files of one.
+    Datasets(DatasetsArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
@@ -199,20 +203,61 @@ pub(super) struct CandidateArgs {
 /// `tickmark evaluate`.
 #[derive(Debug, Args)]
 pub(super) struct EvaluateArgs {
-    /// Form of the data set: humaneval, humaneval-x or stdio.
-    #[arg(long, value_name = "FORM")]
+    /// Name of the data set, as `tickmark datasets` lists them.
+    #[arg(long, value_name = "NAME")]
     pub(super) dataset: String,
-    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
-    pub(super) problems: PathBuf,
+    /// The data set's files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) problems: Vec<PathBuf>,
     /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
     /// data set's own solutions. May be repeated.
     #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
     pub(super) samples: Vec<String>,
-    /// Language of the candidates of stdio problems: cpp or python.
+    /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// Who tells the right results that the files do not have: `reference` (the data set's own solutions) or
+    /// `agreement` (what most of the models' first answers give).
+    #[arg(long, value_name = "WHO", default_value = "reference")]
+    pub(super) expected: String,
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark datasets`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<DatasetsCommand>,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What `tickmark datasets` can do besides listing.
+#[derive(Debug, Subcommand)]
+pub(super) enum DatasetsCommand {
+    /// Say how many problems of the files can be used, and why the others cannot.
+    Check(DatasetsCheckArgs),
+}
+
+/// `tickmark datasets check`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsCheckArgs {
+    /// Name of the data set.
+    pub(super) name: String,
+    /// Its files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Language of the candidates where the data set serves both: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// Also build the driver of every problem that has a template.
+    #[arg(long)]
+    pub(super) build: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `tickmark demo`.
@@ -240,7 +285,7 @@ pub(super) enum MetricChoice {
 pub(super) struct EntrantArgs {
     /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
     /// `--dataset`: models as NAME=FILE of samples, or `canonical`; the first sample of each problem counts.
-    #[arg(value_name = "ENTRANT", required = true, num_args = 2..)]
+    #[arg(value_name = "ENTRANT", required = true)]
     pub(super) entrants: Vec<std::ffi::OsString>,
     /// Form of the data set whose problems the models answer.
     #[arg(long, value_name = "FORM", requires = "problems")]
@@ -332,6 +377,111 @@ pub(super) struct AgreeArgs {
     /// A file for the scatter plot of speed-ups (SVG).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol`.
+#[derive(Debug, Args)]
+pub(super) struct ProtocolArgs {
+    #[command(subcommand)]
+    pub(super) protocol: ProtocolCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProtocolCommand {
+    /// Le et al. 2026: is the performant solution of a task faster than the canonical one?
+    Le2026(LeArgs),
+    /// DSEffi-Bench 2026: data-science code on generated inputs, against the spectrum of all solutions.
+    Dseffi2026(DseffiArgs),
+    /// JETO 2026: does a patch make the tests of a Java project faster?
+    Jeto2026(JetoArgs),
+}
+
+/// `tickmark protocol le2026`.
+#[derive(Debug, Args)]
+pub(super) struct LeArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// CPU time that a run of a suite may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(super) limit: u64,
+    /// Take wall-clock time instead of CPU time natively.
+    #[arg(long)]
+    pub(super) wall_time: bool,
+    /// Only simulate: nothing runs on this host itself.
+    #[arg(long)]
+    pub(super) simulated_only: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol dseffi2026`.
+#[derive(Debug, Args)]
+pub(super) struct DseffiArgs {
+    /// The instances, as JSON lines (`.gz` accepted).
+    #[arg(long, value_name = "FILE")]
+    pub(super) instances: PathBuf,
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// Run in the simulator instead of natively.
+    #[arg(long)]
+    pub(super) simulated: bool,
+    /// Use only the first stress inputs of each instance, as simulation is slower; the report says so.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) stress_inputs: Option<usize>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol jeto2026`.
+#[derive(Debug, Args)]
+pub(super) struct JetoArgs {
+    /// The original tree.
+    #[arg(long, value_name = "DIR", conflicts_with = "recorded")]
+    pub(super) original: Option<PathBuf>,
+    /// The patch (unified diff), or the ground truth where a test class is judged.
+    #[arg(long, value_name = "FILE")]
+    pub(super) patch: Option<PathBuf>,
+    /// Judge this generated test class, alone, on the original against the ground truth.
+    #[arg(long, value_name = "FILE")]
+    pub(super) test_class: Option<PathBuf>,
+    /// Line of shell that builds a tree; run once in each.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) build: Option<String>,
+    /// Line of shell that runs the tests and writes JUnit's XML; TICKMARK_TEST_CLASSES and TICKMARK_MODULES tell which.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) test: Option<String>,
+    /// Folder of the XML reports within a tree; emptied before each round.
+    #[arg(long, value_name = "DIR", default_value = "target/surefire-reports")]
+    pub(super) reports: PathBuf,
+    /// Rounds of both trees behind one of warm-up.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(super) rounds: usize,
+    /// Wall-clock limit of a command in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(super) limit: u64,
+    /// Judge recorded rounds instead: `original/round-N` and `patched/round-N` with the XML reports below.
+    #[arg(long, value_name = "DIR")]
+    pub(super) recorded: Option<PathBuf>,
+    /// Ask for 10% at p 0.05 instead of 5% at p 0.10.
+    #[arg(long)]
+    pub(super) conservative: bool,
+    /// Let the project's commands run on this host, without a sandbox.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub(super) json: bool,

@@ -5,12 +5,14 @@
 mod args;
 mod calibrate;
 mod compare;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
 mod gem5;
 mod machines;
 mod progress;
+mod protocol;
 mod run;
 
 use args::{Cli, Command};
@@ -66,7 +68,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => evaluate::demo(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
         Command::Gem5(args) => gem5::gem5(&args),

@@ -210,6 +210,7 @@ fn artifact_of(
         let toolchain = Toolchain::new(ToolchainOptions {
             python: (!name.starts_with("python3") || program.to_string_lossy().contains('/'))
                 .then(|| program.into()),
+            cache: Some(cache_folder()),
             ..ToolchainOptions::default()
         });
         let artifact = crate::artifact::build(&candidate, &toolchain, &Default::default())
