@@ -41,6 +41,13 @@ pub(super) struct Setup {
 }
 
 pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
+    if args.backend == BackendChoice::Gem5 {
+        return Err(CliError::usage(
+            "`compare` takes its runs from the simulator or the host, not from gem5",
+            "compare with `--backend sim` on the machine that follows gem5, or put two samples into `tickmark evaluate \
+             --backend gem5`",
+        ));
+    }
     let natively = args.backend == BackendChoice::Native;
     let machine = machines::resolve(&args.entrants.machine)?;
     let setup = setup(&args.entrants, natively)?;

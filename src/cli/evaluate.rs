@@ -265,7 +265,9 @@ fn run(
             )?;
             carry_out(&plan, &runner, &sim, out).map(unverified)
         }
-        BackendChoice::Native if args.verify_determinism => Err(not_for_native()),
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            Err(not_for_native())
+        }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);

@@ -91,7 +91,7 @@ impl Installation {
                 ..Default::default()
             },
             channel: None,
-            counting: crate::process::Counting::default(),
+            counting: process::Counting::default(),
         })
         .map_err(|error| failure(format!("does not run: {error}")))?;
         let text = std::fs::read_to_string(&result).map_err(|_| {
