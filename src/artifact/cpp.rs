@@ -1,6 +1,6 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
-use super::precompiled::HEADER;
 use super::libraries::{Finder, GuestFile, read_dynamic};
+use super::precompiled::HEADER;
 use super::toolchain::{CppCompiler, compiler_environment};
 use super::{BuildFailure, ContentHash, ElfArtifact, calls};
 use crate::dataset::{Signature, cpp_text};
@@ -226,12 +226,7 @@ pub(super) fn build_calls(
         "#include \"{HEADER}\"\n#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
          #line 1 \"{CANDIDATE}\"\n{source}\n#line 1 \"driver_end.hpp\"\n{main}\n"
     );
-    compile(
-        &unit,
-        Some((Wrapping::Object, &prelude)),
-        compiler,
-        options,
-    )
+    compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options)
 }
 
 /// A name that no candidate can know when it is written: it depends on the candidate's text.
@@ -369,7 +364,13 @@ fn prelude(driver: &str) -> String {
 /// The driver without the lines of the prelude; the numbers of its lines stay.
 fn without_prelude(driver: &str) -> String {
     let lines = driver.lines();
-    let kept = lines.map(|line| if line.starts_with("#include") { "" } else { line });
+    let kept = lines.map(|line| {
+        if line.starts_with("#include") {
+            ""
+        } else {
+            line
+        }
+    });
     kept.collect::<Vec<_>>().join("\n")
 }
 
@@ -441,6 +442,7 @@ fn compile(
             ..Isolation::default()
         },
         channel: None,
+        counting: process::Counting::default(),
     })?;
     verdict(&finished, limits, folder.path())?;
     let bytes =

@@ -71,7 +71,8 @@ fn make(compiler: &CppCompiler, flags: &[String], header: &str, folder: &Path) -
     let private = PrivateFolder::new().ok()?;
     std::fs::write(private.path().join(HEADER), header).ok()?;
     let output = format!("{HEADER}.gch");
-    let compiling = |flag: &&String| !flag.starts_with("-Wl,") && *flag != "-static" && *flag != "-pie";
+    let compiling =
+        |flag: &&String| !flag.starts_with("-Wl,") && *flag != "-static" && *flag != "-pie";
     let mut arguments: Vec<_> = flags.iter().filter(compiling).map(Into::into).collect();
     arguments.extend(["-x", "c++-header", HEADER, "-o", &output].map(Into::into));
     let finished = process::run(Request {
@@ -96,6 +97,7 @@ fn make(compiler: &CppCompiler, flags: &[String], header: &str, folder: &Path) -
             ..Isolation::default()
         },
         channel: None,
+        counting: process::Counting::default(),
     })
     .ok()?;
     if finished.ending != (Ending::Exited { code: 0 }) {

@@ -2,12 +2,13 @@
 use super::args::{BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, cache_folder};
 use super::error::CliError;
 use super::progress::Told;
-use super::run::mebibytes;
+use super::run::{mebibytes, not_for_native, verification_status};
 use super::{Status, machines, print_data};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
+use crate::backend::verified::Verified;
 use crate::candidate::{Answer, import};
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
 use crate::evaluation::{
@@ -48,14 +49,14 @@ pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
         }
     }
     let authority = authority(&args.expected, &models)?;
-    let result = run(
+    let (result, failure) = run(
         loaded,
         &authority,
         models,
         &args.candidates,
         args.candidates.out.as_deref(),
     )?;
-    show(&[(form.name(), result)], &args.candidates)
+    show(&[(form.name(), result)], failure, &args.candidates)
 }
 
 /// The data set of this name.
@@ -98,7 +99,7 @@ fn authority(name: &str, models: &[Model]) -> Result<Authority, CliError> {
 }
 
 /// The model of one `--samples`.
-fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+pub(super) fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
     let Some((name, file)) = text.split_once('=') else {
         if text == "canonical" {
             return canonical(problems);
@@ -160,7 +161,7 @@ fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
     })
 }
 
-fn tell_defects(defects: &[Defect]) {
+pub(super) fn tell_defects(defects: &[Defect]) {
     const SHOWN: usize = 20;
     for defect in defects.iter().take(SHOWN) {
         eprintln!("warning: {defect}");
@@ -170,13 +171,14 @@ fn tell_defects(defects: &[Defect]) {
     }
 }
 
+/// Carries out an evaluation; the status is the exit code for the case that rows are missing.
 fn run(
     loaded: Loaded,
     authority: &Authority,
     models: Vec<Model>,
     args: &CandidateArgs,
     out: Option<&Path>,
-) -> Result<EvaluationResult, CliError> {
+) -> Result<(EvaluationResult, Status), CliError> {
     let machine = machines::resolve(&args.machine)?;
     if args.k.contains(&0) {
         return Err(CliError::usage(
@@ -245,11 +247,24 @@ fn run(
             plan.provenance
                 .insert("machine".to_owned(), machine.effective());
             plan.provenance.insert("seed".to_owned(), args.seed.into());
+            if args.verify_determinism {
+                let verified = Verified::new(&sim);
+                // A key of its own: what an earlier evaluation found has not been verified.
+                let settings = format!("{settings} verified");
+                plan.provenance
+                    .insert("determinism_verified".to_owned(), true.into());
+                let runner = BackendRunner::new(
+                    &verified, &toolchain, &options, language, limits, &programs, &settings,
+                )?;
+                let result = carry_out(&plan, &runner, &verified, out)?;
+                return Ok((result, verification_status(&verified)));
+            }
             let runner = BackendRunner::new(
                 &sim, &toolchain, &options, language, limits, &programs, &settings,
             )?;
-            carry_out(&plan, &runner, &sim, out)
+            carry_out(&plan, &runner, &sim, out).map(unverified)
         }
+        BackendChoice::Native if args.verify_determinism => Err(not_for_native()),
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);
@@ -261,9 +276,14 @@ fn run(
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
             }
-            result
+            result.map(unverified)
         }
     }
+}
+
+/// A result whose missing rows are failures like any other.
+fn unverified(result: EvaluationResult) -> (EvaluationResult, Status) {
+    (result, Status::Failure)
 }
 
 fn carry_out<B: Backend>(
@@ -301,7 +321,12 @@ fn carry_out<B: Backend>(
     Ok(result)
 }
 
-fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Result<Status, CliError> {
+/// Prints the results; `failure` is the exit code if rows are missing.
+fn show(
+    results: &[(&str, EvaluationResult)],
+    failure: Status,
+    args: &CandidateArgs,
+) -> Result<Status, CliError> {
     let mut failures = 0;
     for (name, result) in results {
         if args.json {
@@ -335,7 +360,7 @@ fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Result<St
         eprintln!(
             "warning: {failures} samples have no result because of failures that are not theirs"
         );
-        return Ok(Status::Failure);
+        return Ok(failure);
     }
     Ok(Status::Success)
 }
@@ -345,6 +370,7 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
     let limits = &mut args.candidates.limits;
     limits.max_instructions = limits.max_instructions.min(DEMO_INSTRUCTIONS);
     let mut results = Vec::new();
+    let mut failure = Status::Failure;
     for (title, plan) in demo_plans() {
         let loaded = Loaded {
             problems: plan.problems,
@@ -352,14 +378,17 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
             ..Loaded::default()
         };
         let out = args.candidates.out.as_ref().map(|out| out.join(title));
-        let result = run(
+        let (result, status) = run(
             loaded,
             &Authority::Reference,
             plan.models,
             &args.candidates,
             out.as_deref(),
         )?;
+        if status == Status::NotDeterministic {
+            failure = status;
+        }
         results.push((title, result));
     }
-    show(&results, &args.candidates)
+    show(&results, failure, &args.candidates)
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
 mod calibrate;
+mod compare;
 mod datasets;
 mod doctor;
 mod error;
@@ -29,6 +30,8 @@ pub enum Status {
     Usage,
     /// A failure of ours or of the host: results are missing.
     Failure,
+    /// `--verify-determinism` found runs of one job that differ.
+    NotDeterministic,
 }
 
 impl From<Status> for ExitCode {
@@ -38,6 +41,7 @@ impl From<Status> for ExitCode {
             Status::Negative => 1,
             Status::Usage => 2,
             Status::Failure => 3,
+            Status::NotDeterministic => 4,
         })
     }
 }
@@ -60,6 +64,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Agree(args) => compare::agree(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
