@@ -15,7 +15,7 @@ use crate::compare::{
     Rules, Task, agree as agreement, decide, exact, overall, run_interleaved,
 };
 use crate::dataset::{self, DatasetForm, Form, Language, Problem, TestCase};
-use crate::evaluation::Programs;
+use crate::evaluation::{Authority, Completion, Programs};
 use crate::measurement::BackendFailure;
 use crate::report::{self, Cell, Table, number};
 use crate::sim::machine::{Kind, Machine, catalog};
@@ -298,7 +298,7 @@ pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliErro
     let (toolchain, options) = tools(args)?;
     let (tasks, names) = match &args.dataset {
         Some(form) => {
-            let loaded = load(form, args)?;
+            let loaded = load(form, args, &toolchain)?;
             model_tasks(loaded, args, false, &toolchain, &options)?
         }
         None => program_tasks(args, &toolchain, &options, &limits)?,
@@ -344,7 +344,7 @@ fn tools(args: &EntrantArgs) -> Result<(Toolchain, BuildOptions), CliError> {
     Ok((toolchain, options))
 }
 
-fn load(form: &str, args: &EntrantArgs) -> Result<Vec<Problem>, CliError> {
+fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Problem>, CliError> {
     let form: DatasetForm = form.parse().map_err(|e: String| CliError::usage(e, ""))?;
     let path = args.problems.as_ref().ok_or_else(|| {
         CliError::usage(
@@ -363,7 +363,11 @@ fn load(form: &str, args: &EntrantArgs) -> Result<Vec<Problem>, CliError> {
         }
     };
     let loaded = dataset::load(form, path, language)?;
+    let programs = Programs::new(toolchain, &cache_folder())?;
+    let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
+    let (loaded, left_out) = completion.complete(loaded, &Authority::Reference);
     evaluate::tell_defects(&loaded.skipped);
+    evaluate::tell_defects(&left_out);
     Ok(loaded.problems)
 }
 
