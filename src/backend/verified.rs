@@ -110,7 +110,11 @@ fn difference(first: &Measurement, other: &Measurement) -> Option<String> {
     let Some(((name, a), (other_name, b))) = differing else {
         let more = first.len().max(other.len());
         return (first.len() != other.len()).then(|| {
-            let longer = if first.len() > other.len() { &first } else { &other };
+            let longer = if first.len() > other.len() {
+                &first
+            } else {
+                &other
+            };
             format!("`{}` is in one run only", longer[more - 1].0)
         });
     };
@@ -168,8 +172,18 @@ fn facts(measurement: &Measurement) -> Vec<(String, String)> {
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec();
     facts.extend((parts.iter()).map(|(name, value)| (name.clone(), value.to_string())));
-    for (index, Region { instructions, cycles }) in regions.iter().enumerate() {
-        facts.push((format!("region {index} instructions"), instructions.to_string()));
+    for (
+        index,
+        Region {
+            instructions,
+            cycles,
+        },
+    ) in regions.iter().enumerate()
+    {
+        facts.push((
+            format!("region {index} instructions"),
+            instructions.to_string(),
+        ));
         facts.push((format!("region {index} cycles"), some(cycles)));
     }
     for (index, (kind, text)) in messages.iter().enumerate() {
@@ -214,11 +228,15 @@ mod tests {
             ("instructions", |m| m.counters.instructions += 1),
             ("micro_ops", |m| m.counters.micro_ops += 1),
             ("cycles", |m| m.counters.cycles = Some(1)),
-            ("simulated_time_ps", |m| m.counters.simulated_time_ps = Some(1)),
+            ("simulated_time_ps", |m| {
+                m.counters.simulated_time_ps = Some(1)
+            }),
             ("system_calls", |m| m.counters.system_calls += 1),
             ("peak_memory_bytes", |m| m.counters.peak_memory_bytes += 1),
             ("memory_kib_cycles", |m| m.counters.memory_kib_cycles += 1),
-            ("l1d.misses", |m| *m.counters.parts.entry("l1d.misses".into()).or_default() += 1),
+            ("l1d.misses", |m| {
+                *m.counters.parts.entry("l1d.misses".into()).or_default() += 1
+            }),
             ("region 0 instructions", |m| m.regions[0].instructions += 1),
             ("region 0 cycles", |m| m.regions[0].cycles = None),
             ("message 0", |m| m.messages[0].1.push(b'x')),
@@ -226,7 +244,9 @@ mod tests {
             ("standard error", |m| m.stderr.push(b'x')),
             ("open_region", |m| m.open_region = true),
             ("clock_read", |m| m.clock_read = true),
-            ("unanswered_system_calls", |m| m.unanswered_system_calls.push("x".into())),
+            ("unanswered_system_calls", |m| {
+                m.unanswered_system_calls.push("x".into())
+            }),
         ];
         for (name, change) in changes {
             let mut other = measurement();
@@ -246,6 +266,9 @@ mod tests {
         let mut other = measurement();
         other.counters.parts.insert("a".into(), 1);
         let told = difference(&measurement(), &other).expect("a difference");
-        assert!(told.contains("`l1d.misses` (5)") && told.contains("`a` (1)"), "{told}");
+        assert!(
+            told.contains("`l1d.misses` (5)") && told.contains("`a` (1)"),
+            "{told}"
+        );
     }
 }

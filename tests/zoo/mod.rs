@@ -108,13 +108,22 @@ fn untouched(scratch: &Scratch, rooms: &Path) {
     let names = |folder: &Path| -> Vec<String> {
         let entries = std::fs::read_dir(folder).expect("our own folder");
         let mut names: Vec<String> = entries
-            .map(|entry| entry.expect("our own folder").file_name().to_string_lossy().into_owned())
+            .map(|entry| {
+                entry
+                    .expect("our own folder")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         names.sort();
         names
     };
     assert_eq!(names(rooms), ["empty"], "private folders stay behind");
-    assert_eq!(names(scratch.path()), ["problems.jsonl", "rooms", "samples.jsonl"]);
+    assert_eq!(
+        names(scratch.path()),
+        ["problems.jsonl", "rooms", "samples.jsonl"]
+    );
     let home = rooms.to_string_lossy().into_owned();
     for process in std::fs::read_dir("/proc").expect("Linux has it").flatten() {
         for link in ["cwd", "exe"] {
@@ -143,14 +152,22 @@ const NATIVE: &str =
 #[test]
 fn cpp_programs_in_the_simulator() {
     if compiled("hello.cpp", &["-static"]).is_some() {
-        visit("cpp", programs::GOOD, &sim(20_000_000), programs::CPP, |beast| beast.sim);
+        visit(
+            "cpp",
+            programs::GOOD,
+            &sim(20_000_000),
+            programs::CPP,
+            |beast| beast.sim,
+        );
     }
 }
 
 #[test]
 fn cpp_programs_on_the_host_processor() {
     if compiled("hello.cpp", &["-static"]).is_some() {
-        visit("cpp", programs::GOOD, NATIVE, programs::CPP, |beast| beast.native);
+        visit("cpp", programs::GOOD, NATIVE, programs::CPP, |beast| {
+            beast.native
+        });
     }
 }
 
@@ -158,24 +175,43 @@ fn cpp_programs_on_the_host_processor() {
 fn programs_that_attack_the_compiler() {
     if compiled("hello.cpp", &["-static"]).is_some() {
         let options = format!("{} --compile-cpu 5 --compile-memory 1024", sim(20_000_000));
-        visit("cpp", programs::GOOD, &options, programs::COMPILED, |beast| beast.sim);
+        visit(
+            "cpp",
+            programs::GOOD,
+            &options,
+            programs::COMPILED,
+            |beast| beast.sim,
+        );
     }
 }
 
 #[test]
 fn python_scripts_in_the_simulator() {
-    visit("python", scripts::GOOD, &sim(250_000_000), scripts::PYTHON, |beast| beast.sim);
+    visit(
+        "python",
+        scripts::GOOD,
+        &sim(150_000_000),
+        scripts::PYTHON,
+        |beast| beast.sim,
+    );
 }
 
 #[test]
 fn python_scripts_on_the_host_processor() {
-    visit("python", scripts::GOOD, NATIVE, scripts::PYTHON, |beast| beast.native);
+    visit("python", scripts::GOOD, NATIVE, scripts::PYTHON, |beast| {
+        beast.native
+    });
 }
 
 #[test]
 fn there_are_at_least_thirty_of_them_and_no_two_have_one_name() {
-    let all = programs::CPP.iter().chain(programs::COMPILED).chain(scripts::PYTHON);
-    let mut names: Vec<String> = all.map(|beast| format!("{} {}", beast.name, beast.source.len())).collect();
+    let all = programs::CPP
+        .iter()
+        .chain(programs::COMPILED)
+        .chain(scripts::PYTHON);
+    let mut names: Vec<String> = all
+        .map(|beast| format!("{} {}", beast.name, beast.source.len()))
+        .collect();
     let count = names.len();
     names.sort();
     names.dedup();

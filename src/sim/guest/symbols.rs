@@ -87,9 +87,10 @@ fn readable(symbol: &[u8]) -> Cow<'_, str> {
         return plain();
     }
     let mut text = Bounded(String::new());
-    let done = if let Ok(name) = std::str::from_utf8(symbol).map_err(drop).and_then(|symbol| {
-        rustc_demangle::try_demangle(symbol).map_err(drop)
-    }) {
+    let done = if let Ok(name) = std::str::from_utf8(symbol)
+        .map_err(drop)
+        .and_then(|symbol| rustc_demangle::try_demangle(symbol).map_err(drop))
+    {
         write!(text, "{name:#}")
     } else if symbol.starts_with(b"_Z")
         && let Ok(name) = cpp_demangle::Symbol::new(symbol)
@@ -119,7 +120,8 @@ impl Write for Bounded {
         }
         self.0.push_str(&part[..part.floor_char_boundary(left)]);
         // Full also where a character did not fit.
-        self.0.extend(std::iter::repeat_n('.', MAX_NAME - self.0.len()));
+        self.0
+            .extend(std::iter::repeat_n('.', MAX_NAME - self.0.len()));
         Err(std::fmt::Error)
     }
 }
@@ -187,8 +189,14 @@ mod tests {
         for (symbol, expected) in [
             ("main", "main"),
             ("_Z4solvei", "solve(int)"),
-            ("_ZN3Foo3barERKSt6vectorIiSaIiEE", "Foo::bar(std::vector<int, std::allocator<int> > const&)"),
-            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            (
+                "_ZN3Foo3barERKSt6vectorIiSaIiEE",
+                "Foo::bar(std::vector<int, std::allocator<int> > const&)",
+            ),
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                "core::fmt::Write::write_fmt",
+            ),
             ("_RNvC7mycrate3foo", "mycrate::foo"),
             ("_Z", "_Z"),
             ("_ZN", "_ZN"),
@@ -208,8 +216,16 @@ mod tests {
         }
         let nested = format!("_Z1f{}i", "P".repeat(4000));
         let long = format!("_Z150{}i", "x".repeat(150));
-        for symbol in [bomb.clone(), nested, long.clone(), format!("_Z{}", bomb.repeat(20))] {
-            assert!(readable(symbol.as_bytes()).len() <= MAX_NAME + 3, "{symbol}");
+        for symbol in [
+            bomb.clone(),
+            nested,
+            long.clone(),
+            format!("_Z{}", bomb.repeat(20)),
+        ] {
+            assert!(
+                readable(symbol.as_bytes()).len() <= MAX_NAME + 3,
+                "{symbol}"
+            );
         }
         assert_eq!(readable("y".repeat(9999).as_bytes()).len(), MAX_NAME);
     }
