@@ -25,4 +25,6 @@ mod support;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod threat_model;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod uarch;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod zoo;

@@ -364,10 +364,17 @@ impl Sim {
         arguments.push(script);
         // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
         let hash_seed = (self.options.seed % (1 << 32)) as u32;
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
-            .into_iter()
-            .map(|(name, value)| format!("{name}={value}").into_bytes())
-            .collect();
+        let environment = Interpreter::environment(
+            Interpreter::GUEST_PREFIX,
+            interpreter
+                .packages
+                .as_ref()
+                .map(|_| Interpreter::GUEST_PACKAGES),
+            hash_seed,
+        )
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}").into_bytes())
+        .collect();
         Ok(Program {
             path: interpreter.guest_executable.clone(),
             arguments: arguments.into_iter().map(String::into_bytes).collect(),
@@ -394,8 +401,15 @@ impl Sim {
         }
         let mut world = World::new();
         add_files(&mut world, &interpreter.libraries)?;
-        let library = PythonLibrary::new(Arc::clone(interpreter), &self.options.cache);
+        let cache = &self.options.cache;
+        let library = PythonLibrary::standard(Arc::clone(interpreter), cache);
         world.add_host_tree(&interpreter.guest_library, Arc::new(library));
+        if let Some(folder) = &interpreter.packages {
+            let guest = Interpreter::GUEST_PACKAGES;
+            let packages =
+                PythonLibrary::packages(folder, guest.to_owned(), Arc::clone(interpreter), cache);
+            world.add_host_tree(guest, Arc::new(packages));
+        }
         *kept = Some((key, world.clone()));
         Ok(world)
     }
@@ -549,7 +563,7 @@ fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
 }
 
 /// Where a program without a name of its own stands in the guest: its host path must not change its counts.
-const PROGRAM_PATH: &str = "/job/program";
+pub(super) const PROGRAM_PATH: &str = "/job/program";
 
 fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
     let mut world = World::new();

