@@ -78,7 +78,7 @@ pub(super) fn json_is_read_or_refused(choices: &mut Choices<'_>) -> Result<(), S
             return Err("a defect without a word".to_owned());
         }
     }
-    let imported = import_bytes("samples.jsonl", second, &loaded.problems);
+    let imported = import_bytes("samples.jsonl", second, &loaded.problems, "m");
     for problem in &loaded.problems {
         for answer in imported.answers.get(&problem.id).into_iter().flatten() {
             let _ = assemble(problem, answer);
