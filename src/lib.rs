@@ -18,4 +18,6 @@ pub mod metric;
 pub mod process;
 pub mod report;
 pub mod sim;
+pub mod stats;
+pub mod store;
 pub mod verdict;

@@ -8,8 +8,14 @@ mod doctor;
 mod error;
 mod evaluate;
 mod machines;
+mod metrics;
+mod output;
+mod plan_file;
+mod preset;
 mod progress;
 mod run;
+mod samples;
+mod store;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -28,6 +34,8 @@ pub enum Status {
     Usage,
     /// A failure of ours or of the host: results are missing.
     Failure,
+    /// It was asked to stop, by Ctrl-C or a signal: as the shell has it, 128 and the number of SIGINT.
+    Interrupted,
 }
 
 impl From<Status> for ExitCode {
@@ -37,13 +45,15 @@ impl From<Status> for ExitCode {
             Status::Negative => 1,
             Status::Usage => 2,
             Status::Failure => 3,
+            Status::Interrupted => 130,
         })
     }
 }
 
 /// Runs the command of these arguments (the first is the program's name).
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed pipe while help is printed is nobody's failure.
@@ -57,8 +67,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
-        Command::Evaluate(args) => evaluate::evaluate(args),
-        Command::Demo(args) => evaluate::demo(args),
+        Command::Evaluate(args) => evaluate::evaluate(*args, &arguments),
+        Command::Demo(args) => evaluate::demo(*args),
+        Command::Metrics(args) => metrics::metrics(&args),
+        Command::Store(args) => store::store(&args.command),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),

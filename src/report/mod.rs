@@ -1,11 +1,19 @@
 //! Reports: rows and notes as data, and their renderers.
 //!
 //! A [`Table`] holds numbers, not text; [`number`] alone rounds; a renderer a file.
+mod csv;
+mod latex;
 mod markdown;
 pub mod number;
+mod page;
+mod plot;
 mod text;
 
+pub use csv::to_csv;
+pub use latex::to_latex;
 pub use markdown::to_markdown;
+pub use page::{Page, PageCase, PageSample, PageSection, page};
+pub use plot::Plot;
 pub use text::to_text;
 
 /// A table as data.
@@ -32,6 +40,10 @@ pub enum Cell {
     Fraction(f64),
     /// A percentage.
     Percent(f64),
+    /// A quotient or a coefficient.
+    Factor(f64),
+    /// From one value to another.
+    Range(Box<Cell>, Box<Cell>),
     /// No value; the notes say why.
     Missing,
 }
@@ -44,6 +56,8 @@ impl Cell {
             Self::Count(count) => number::count(*count),
             Self::Fraction(part) => number::percent(100.0 * part),
             Self::Percent(percent) => number::percent(*percent),
+            Self::Factor(factor) => number::factor(*factor),
+            Self::Range(low, high) => format!("{} to {}", low.shown(), high.shown()),
             Self::Missing => "-".into(),
         }
     }
