@@ -11,6 +11,7 @@ pub mod backend;
 pub mod calibrate;
 pub mod candidate;
 pub mod cli;
+pub mod compare;
 pub mod dataset;
 pub mod evaluation;
 pub mod measurement;

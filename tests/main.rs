@@ -20,3 +20,5 @@ mod guest;
 mod isa;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod support;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod zoo;

@@ -1,8 +1,8 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
 use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::toolchain::{CppCompiler, compiler_environment};
-use super::{BuildFailure, ContentHash, ElfArtifact};
-use crate::dataset::cpp_text;
+use super::{BuildFailure, ContentHash, ElfArtifact, calls};
+use crate::dataset::{Signature, cpp_text};
 use crate::measurement::BackendFailure;
 use crate::process::{
     self, Ending, Finished, Isolation, Limits, PrivateFolder, ProcessError, Request,
@@ -144,6 +144,7 @@ pub enum Wrapping {
 }
 
 const DRIVER: &str = include_str!("driver/driver.hpp");
+const CALLS: &str = include_str!("driver/calls.hpp");
 const BOOST_ANY: &str = include_str!("driver/include/boost/any.hpp");
 const OPENSSL_MD5: &str = include_str!("driver/include/openssl/md5.h");
 
@@ -203,6 +204,31 @@ pub(super) fn build_function(
         }
     }
     result
+}
+
+/// Builds a function or class with the driver that calls it.
+pub(super) fn build_calls(
+    source: &str,
+    definitions: &str,
+    signature: &Signature,
+    compiler: &CppCompiler,
+    options: &BuildOptions,
+) -> Result<ElfArtifact, BuildFailure> {
+    let namespace = namespace(source);
+    let driver = DRIVER.replace("TICKMARK_NAMESPACE", &namespace);
+    let calls = CALLS.replace("TICKMARK_NAMESPACE", &namespace);
+    let main = calls::main_of(signature, &namespace);
+    let unit = format!(
+        "#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
+         #line 1 \"{CANDIDATE}\"\n{source}\n#line 1 \"driver_end.hpp\"\n{main}\n"
+    );
+    compile(&unit, Some(Wrapping::Object), compiler, options)
+}
+
+/// A name that no candidate can know when it is written: it depends on the candidate's text.
+fn namespace(source: &str) -> String {
+    let hash = ContentHash::of(source.as_bytes()).to_string();
+    format!("tickmark_{}", &hash[..16])
 }
 
 /// The text that puts the markers around the entry point.
@@ -267,8 +293,7 @@ fn blames_candidate(text: &str) -> bool {
 }
 
 fn assemble(source: &str, entry_point: &str, test: &str, wrapper: &Wrapper<'_>) -> String {
-    let hash = ContentHash::of(source.as_bytes()).to_string();
-    let namespace = format!("tickmark_{}", &hash[..16]);
+    let namespace = namespace(source);
     let driver = DRIVER.replace("TICKMARK_NAMESPACE", &namespace);
     let wrapper = match wrapper {
         // `::` finds the candidate's function where a using-directive also offers a library's of the same name.
@@ -384,6 +409,7 @@ fn compile(
             ..Isolation::default()
         },
         channel: None,
+        counting: process::Counting::default(),
     })?;
     verdict(&finished, limits, folder.path())?;
     let bytes =
@@ -473,7 +499,7 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
 
 /// Hash of the driver and of the headers that come with it.
 pub(super) fn driver_hash() -> ContentHash {
-    ContentHash::of_parts([DRIVER, BOOST_ANY, OPENSSL_MD5])
+    ContentHash::of_parts([DRIVER, CALLS, BOOST_ANY, OPENSSL_MD5])
 }
 
 /// The dynamic linker and the libraries of a program.

@@ -154,6 +154,7 @@ pub(super) fn ask(
             ..Isolation::default()
         },
         channel: None,
+        counting: process::Counting::default(),
     })
     .map_err(|error| error.to_string())?;
     if finished.ending != (Ending::Exited { code: 0 }) {

@@ -4,9 +4,10 @@
 //! and the executables that were run: those of the group `micro` under `micro/`, all others under `programs/`, with
 //! standard input in `NAME.in` where a program has any. The programs ran with the folder as their working directory and
 //! an empty environment, so they do here.
+pub mod microbenchmark;
 mod table;
 
-pub use table::table;
+pub use table::{micro_table, table};
 
 use crate::sim::guest::profile::Profile;
 use crate::sim::guest::world::World;
@@ -17,8 +18,10 @@ use crate::sim::machine::{Core, Machine, MachineError, catalog};
 use crate::sim::outcome::{Exit, Limits, Outcome, Program};
 use crate::sim::simulation::Simulation;
 use crate::sim::uarch::Timing;
+use crate::sim::uarch::atomic::Atomic;
 use crate::sim::uarch::blocking::Blocking;
 use crate::sim::uarch::ooo::OutOfOrder;
+use crate::sim::uarch::simple::Simple;
 use rayon::prelude::*;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -243,7 +246,8 @@ fn simulate(machine: &Machine, program: &Program) -> Result<Outcome, String> {
     match &machine.core {
         Core::Blocking(core) => run(Blocking::new(core), program, &profile),
         Core::OutOfOrder(core) => run(OutOfOrder::new(core), program, &profile),
-        Core::Atomic(_) | Core::InOrder(_) => Err("its machine has no counterpart".to_owned()),
+        Core::InOrder(core) => run(Simple::new(core), program, &profile),
+        Core::Atomic(core) => run(Atomic::new(core), program, &profile),
     }
 }
 

@@ -25,12 +25,58 @@ pub struct Imported {
 }
 
 impl Imported {
-    fn add(&mut self, ids: &BTreeSet<&str>, id: String, answer: Answer) {
-        if ids.contains(id.as_str()) {
-            self.answers.entry(id).or_default().push(answer);
-        } else {
-            *self.unknown_tasks.entry(id).or_default() += 1;
+    fn add(&mut self, ids: &Ids<'_>, id: String, answer: Answer) {
+        match ids.find(&id) {
+            Some(id) => self.answers.entry(id.into()).or_default().push(answer),
+            None => *self.unknown_tasks.entry(id).or_default() += 1,
         }
+    }
+}
+
+/// The ids of a data set, found by other spellings too.
+///
+/// People write `Mbpp/2`, `MbppEval/2`, `MBPP_2` or `2` for `MBPP/2`. A spelling that fits two ids fits none.
+struct Ids<'a> {
+    exact: BTreeSet<&'a str>,
+    /// By spelling; `None` where two ids share it.
+    by_spelling: BTreeMap<String, Option<&'a str>>,
+}
+
+impl<'a> Ids<'a> {
+    fn of(problems: &'a [Problem]) -> Self {
+        let exact: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
+        let mut by_spelling: BTreeMap<String, Option<&str>> = BTreeMap::new();
+        for &id in &exact {
+            let folded = fold(id);
+            let number = (folded.rsplit_once('/')).map(|(_, number)| number.to_owned());
+            for spelling in std::iter::once(folded).chain(number) {
+                (by_spelling.entry(spelling))
+                    .and_modify(|found| *found = None)
+                    .or_insert(Some(id));
+            }
+        }
+        Self { exact, by_spelling }
+    }
+
+    fn find(&self, id: &str) -> Option<&'a str> {
+        self.exact
+            .get(id)
+            .copied()
+            .or_else(|| self.by_spelling.get(&fold(id)).copied().flatten())
+    }
+}
+
+/// Small letters, `_` as `/`, without what versions of a data set add to its name.
+fn fold(id: &str) -> String {
+    let id = id.to_lowercase().replace('_', "/");
+    match id.split_once('/') {
+        Some((name, rest)) => {
+            let name = (name.strip_suffix("eval"))
+                .filter(|name| *name == "mbpp")
+                .unwrap_or(name);
+            format!("{}/{rest}", name.strip_suffix("plus").unwrap_or(name))
+        }
+        None => id,
     }
 }
 
@@ -56,7 +102,7 @@ pub fn import(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
 
 /// Reads the answers from the bytes of a JSON-lines file; `file` is its name in messages.
 pub fn import_bytes(file: &str, bytes: &[u8], problems: &[Problem]) -> Imported {
-    let ids: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
+    let ids = Ids::of(problems);
     let mut imported = Imported::default();
     for record in json_lines::records(file, bytes) {
         match record.and_then(sample) {
@@ -126,9 +172,7 @@ fn check_size(text: &str) -> Result<(), (String, &'static str)> {
 
 /// `HumanEval_0/0.py`: the folder's name is the task id with `/` as `_`, the file's name the number of the sample.
 fn import_folder(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
-    let ids: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
-    let by_folder: BTreeMap<String, &str> =
-        ids.iter().map(|id| (id.replace('/', "_"), *id)).collect();
+    let ids = Ids::of(problems);
     let mut imported = Imported::default();
     for folder in entries(path)? {
         let task = path.join(&folder);
@@ -144,7 +188,7 @@ fn import_folder(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> 
             })
             .collect();
         files.sort_unstable();
-        let id = by_folder.get(&folder).map_or(folder.as_str(), |id| *id);
+        let id = ids.find(&folder).unwrap_or(&folder);
         for (_, name) in files {
             match read_source(&task.join(name)) {
                 Ok(text) => imported.add(&ids, id.into(), Answer::Solution(text)),
@@ -193,6 +237,7 @@ mod tests {
                 language: Language::Python,
                 form: Form::Program { cases: Vec::new() },
                 canonical: None,
+                judging: crate::verdict::Judging::default(),
             })
             .into()
     }
@@ -215,6 +260,21 @@ mod tests {
         );
         assert_eq!(imported.unknown_tasks["HumanEval/9"], 2);
         assert!(imported.refused.is_empty());
+    }
+
+    #[test]
+    fn other_spellings_of_an_id_find_it() {
+        let mut problems = problems();
+        problems[0].id = "MBPP/2".into();
+        problems[1].id = "other/2".into();
+        let ids = Ids::of(&problems);
+        for spelling in ["MBPP/2", "Mbpp/2", "MbppEval/2", "MBPP_2", "mbppplus/2"] {
+            assert_eq!(ids.find(spelling), Some("MBPP/2"), "{spelling}");
+        }
+        // Two problems have this number.
+        assert_eq!(ids.find("2"), None);
+        problems[1].id = "other/3".into();
+        assert_eq!(Ids::of(&problems).find("2"), Some("MBPP/2"));
     }
 
     #[test]

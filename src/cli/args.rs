@@ -27,6 +27,10 @@ pub(super) enum Command {
     Store(StoreArgs),
     /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
     Demo(Box<DemoArgs>),
+    /// Compare programs or models by speed: exactly in the simulator, with statistics natively.
+    Compare(CompareArgs),
+    /// Run the same candidates natively and simulated, and say how far both agree.
+    Agree(AgreeArgs),
     /// Compare the timing models with captures of another simulator and print the table of errors.
     Calibrate(CalibrateArgs),
     /// Say what this host has, what is missing and how to get it.
@@ -44,6 +48,9 @@ pub(super) struct MachineArgs {
     /// Override one key of the machine model, such as `l2.ways=8`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
 }
 
 /// Where programs run.
@@ -94,6 +101,10 @@ pub(super) struct RunArgs {
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Name by which the program is called (`argv[0]`). Without, it is `program` whatever the file's name is, so that
     /// the name does not change the counts; programs that are many in one, such as busybox, need theirs.
     #[arg(long, value_name = "NAME")]
@@ -118,6 +129,9 @@ pub(super) struct CandidateArgs {
     /// Override one key of the machine models, such as `l2.ways=8`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
     /// Where candidates run.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
@@ -126,6 +140,10 @@ pub(super) struct CandidateArgs {
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
     #[arg(long)]
     pub(super) no_snapshot: bool,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
     #[arg(long, value_name = "LEVEL", default_value = "O2")]
     pub(super) optimisation: String,
@@ -375,15 +393,142 @@ pub(super) enum ExportFormat {
     Csv,
 }
 
+/// What is compared natively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MetricChoice {
+    /// CPU time: of the timed calls of functions, of the whole run of programs.
+    CpuTime,
+    /// Wall-clock time of the whole run.
+    WallTime,
+    /// Retired instructions; natively in user mode, by the processor's counter.
+    Instructions,
+    /// Core cycles; natively in user mode, by the processor's counter.
+    Cycles,
+}
+
+/// Who is compared, and how they are built and run.
+#[derive(Clone, Debug, Args)]
+pub(super) struct EntrantArgs {
+    /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
+    /// `--dataset`: models as NAME=FILE of samples, or `canonical`; the first sample of each problem counts.
+    #[arg(value_name = "ENTRANT", required = true, num_args = 2..)]
+    pub(super) entrants: Vec<std::ffi::OsString>,
+    /// Form of the data set whose problems the models answer.
+    #[arg(long, value_name = "FORM", requires = "problems")]
+    pub(super) dataset: Option<String>,
+    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
+    #[arg(long, value_name = "PATH", requires = "dataset")]
+    pub(super) problems: Option<PathBuf>,
+    /// Language of the candidates of stdio problems: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// A file for the standard input of programs; may be repeated, each is a test case.
+    #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
+    pub(super) stdin: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
+    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(super) repetitions: usize,
+    /// Native runs: runs of each before them, judged but not timed.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) warm_up: usize,
+    /// Native runs: the only processor on which candidates run.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) cpu: Option<usize>,
+    /// Native runs: leave the address layout to chance (ASLR) instead of fixing it.
+    #[arg(long)]
+    pub(super) random_layout: bool,
+    /// Native runs: CPU time that a run may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) max_cpu: u64,
+    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
+    #[arg(long, value_name = "LEVEL", default_value = "O2")]
+    pub(super) optimisation: String,
+    /// Link C++ candidates dynamically, as position-independent executables.
+    #[arg(long)]
+    pub(super) dynamic: bool,
+    /// Instruction set of C++ candidates, as after `-march=`.
+    #[arg(long, value_name = "ISA", default_value = "x86-64")]
+    pub(super) isa: String,
+    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) compiler: Option<PathBuf>,
+    /// Python interpreter, as a path or a name in PATH; without, python3.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) python: Option<PathBuf>,
+    /// Seed of the order of runs, of the bootstrap, and of everything that is random in the guest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+}
+
+/// `tickmark compare`.
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// Where the entrants run.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
+    pub(super) backend: BackendChoice,
+    /// What is compared; without, CPU time natively, cycles in the simulator (instructions on machines that only count).
+    #[arg(long, value_enum)]
+    pub(super) metric: Option<MetricChoice>,
+    /// Highest p-value at which a native difference is called one, 0 to below 0.5.
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub(super) level: f64,
+    /// Percent within which two entrants are called equal natively if the whole interval lies there.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub(super) equal_within: f64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark agree`.
+#[derive(Debug, Args)]
+pub(super) struct AgreeArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// What is taken natively; without, CPU time. The simulator gives cycles (instructions on machines that only count).
+    #[arg(long, value_enum)]
+    pub(super) metric: Option<MetricChoice>,
+    /// A file for the scatter plot of speed-ups (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(super) plot: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
 /// `tickmark calibrate`.
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArgs {
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
-    pub(super) captures: PathBuf,
-    /// Only this machine.
-    #[arg(long, value_name = "NAME")]
+    pub(super) captures: Option<PathBuf>,
+    /// The shipped microbenchmarks against what was computed by hand; this is also what happens without `--captures`.
+    #[arg(long)]
+    pub(super) micro: bool,
+    /// Only this machine: a name from `tickmark machines`, or a TOML file for microbenchmarks.
+    #[arg(long, value_name = "NAME|FILE")]
     pub(super) machine: Option<String>,
+    /// Override one key of the machine for microbenchmarks; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "machine")]
+    pub(super) overrides: Vec<String>,
+    /// Only this microbenchmark; may be repeated.
+    #[arg(long = "only", value_name = "MICROBENCHMARK")]
+    pub(super) only: Vec<String>,
 }
 
 /// `tickmark doctor`.

@@ -5,20 +5,20 @@ use super::args::{
 use super::error::CliError;
 use super::plan_file::{PlanFile, completed};
 use super::progress::Told;
-use super::run::mebibytes;
+use super::run::{mebibytes, not_for_native, verification_status};
 use super::{Status, machines, output, samples};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
+use crate::backend::verified::Verified;
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded};
 use crate::evaluation::{
-    BackendRunner, Builder, EvaluationResult, JobKey, Memory, Model, OnMachine, Plan, StoredStudy,
-    demo_plans, evaluate as evaluate_plan, page,
+    BackendRunner, Builder, EvaluationResult, JobKey, Memory, Model, OnMachine, Plan, Programs,
+    StoredStudy, demo_plans, evaluate as evaluate_plan, page,
 };
 use crate::sim::machine::Machine;
 use crate::store::Store;
-use crate::verdict::Comparison;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -166,6 +166,7 @@ impl<'a> Setting<'a> {
             let machine = machines::resolve(&MachineArgs {
                 machine: name.clone(),
                 overrides: args.overrides.clone(),
+                guest: args.guest.clone(),
             })?;
             if machines.iter().any(|other| other.name == machine.name) {
                 return Err(CliError::usage(
@@ -204,6 +205,8 @@ impl<'a> Setting<'a> {
 struct Finished {
     name: String,
     result: EvaluationResult,
+    /// The exit code for the case that rows are missing.
+    failure: Status,
     store: Store,
 }
 
@@ -261,7 +264,8 @@ fn run(
         threads: args.threads,
         provenance,
     };
-    let comparison = Comparison::default();
+    let programs = Programs::new(&setting.toolchain, &cache_folder())?;
+    let mut failure = Status::Failure;
     let result = match args.backend {
         BackendChoice::Sim => {
             let sims: Vec<Sim> = (setting.machines.iter())
@@ -276,30 +280,44 @@ fn run(
                     })
                 })
                 .collect();
-            let runners: Vec<_> = (sims.iter().zip(&setting.machines))
-                .map(|(sim, machine)| {
-                    let settings = format!("{} {}", machine.hash(), args.seed);
-                    BackendRunner::new(sim, &builder, limits, comparison, &settings, &memory)
-                        .repeated(args.repetitions)
-                })
-                .collect();
             plan.provenance.insert("backend".to_owned(), json!("sim"));
-            carry_out(
-                &plan,
-                &runners
-                    .iter()
-                    .zip(&sims)
-                    .map(|(r, s)| (s.machine(), r))
-                    .collect::<Vec<_>>(),
-                &memory,
-                args,
-            )
+            let settings = |machine: &Machine| format!("{} {}", machine.hash(), args.seed);
+            if args.verify_determinism {
+                plan.provenance
+                    .insert("determinism_verified".to_owned(), true.into());
+                let verified: Vec<_> = sims.iter().map(Verified::new).collect();
+                let runners: Vec<_> = (verified.iter().zip(&setting.machines))
+                    .map(|(sim, machine)| {
+                        // A key of its own: what an earlier evaluation found has not been verified.
+                        let settings = format!("{} verified", settings(machine));
+                        BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
+                            .repeated(args.repetitions)
+                    })
+                    .collect();
+                let result = carry_out(&plan, &runners, &memory, args);
+                for verified in &verified {
+                    if verification_status(verified) == Status::NotDeterministic {
+                        failure = Status::NotDeterministic;
+                    }
+                }
+                result
+            } else {
+                let runners: Vec<_> = (sims.iter().zip(&setting.machines))
+                    .map(|(sim, machine)| {
+                        let settings = settings(machine);
+                        BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
+                            .repeated(args.repetitions)
+                    })
+                    .collect();
+                carry_out(&plan, &runners, &memory, args)
+            }
         }
+        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {} on {}", args.max_cpu, host_processor());
             let runner =
-                BackendRunner::new(&native, &builder, limits, comparison, &settings, &memory)
+                BackendRunner::new(&native, &builder, limits, &programs, &settings, &memory)
                     .repeated(args.repetitions);
             plan.provenance
                 .insert("backend".to_owned(), json!(native.name()));
@@ -307,7 +325,7 @@ fn run(
                 .insert("host".to_owned(), host_processor().into());
             plan.provenance
                 .insert("repetitions".to_owned(), args.repetitions.into());
-            let result = carry_out(&plan, &[(native.machine(), &runner)], &memory, args);
+            let result = carry_out(&plan, &[runner], &memory, args);
             let missing = native.not_applied();
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
@@ -343,9 +361,11 @@ fn run(
             eprintln!("results are in {}", path.display());
         }
     }
+    drop(memory);
     Ok(Finished {
         name: name.into(),
         result,
+        failure,
         store,
     })
 }
@@ -367,7 +387,7 @@ fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
 
 fn carry_out<B: Backend>(
     plan: &Plan,
-    runners: &[(&str, &BackendRunner<'_, B>)],
+    runners: &[BackendRunner<'_, B>],
     memory: &Memory<'_>,
     args: &CandidateArgs,
 ) -> EvaluationResult {
@@ -376,9 +396,7 @@ fn carry_out<B: Backend>(
     } else {
         args.progress
     };
-    let used = runners
-        .first()
-        .map_or(1, |(_, runner)| runner.repetitions());
+    let used = runners.first().map_or(1, BackendRunner::repetitions);
     if choice == ProgressChoice::Text && args.repetitions > used {
         eprintln!(
             "note: {} repetitions: runs in the simulator are equal to the byte, so {used} stands for all",
@@ -386,7 +404,10 @@ fn carry_out<B: Backend>(
         );
     }
     let machines: Vec<OnMachine<'_>> = (runners.iter())
-        .map(|&(machine, runner)| OnMachine { machine, runner })
+        .map(|runner| OnMachine {
+            machine: runner.machine(),
+            runner,
+        })
         .collect();
     evaluate_plan(plan, &machines, memory, &stop_flag(), &Told::new(choice))
 }
@@ -463,7 +484,10 @@ fn show(finished: &[Finished], args: &CandidateArgs) -> Result<Status, CliError>
         eprintln!(
             "warning: {failures} samples have no result because of failures that are not theirs"
         );
-        return Ok(Status::Failure);
+        let not_deterministic = |one: &&Finished| one.failure == Status::NotDeterministic;
+        return Ok(
+            (finished.iter().find(not_deterministic)).map_or(Status::Failure, |one| one.failure)
+        );
     }
     Ok(Status::Success)
 }

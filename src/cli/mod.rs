@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
 mod calibrate;
+mod compare;
 mod doctor;
 mod error;
 mod evaluate;
@@ -34,6 +35,8 @@ pub enum Status {
     Usage,
     /// A failure of ours or of the host: results are missing.
     Failure,
+    /// `--verify-determinism` found runs of one job that differ.
+    NotDeterministic,
     /// It was asked to stop, by Ctrl-C or a signal: as the shell has it, 128 and the number of SIGINT.
     Interrupted,
 }
@@ -45,6 +48,7 @@ impl From<Status> for ExitCode {
             Status::Negative => 1,
             Status::Usage => 2,
             Status::Failure => 3,
+            Status::NotDeterministic => 4,
             Status::Interrupted => 130,
         })
     }
@@ -71,6 +75,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => evaluate::demo(*args),
         Command::Metrics(args) => metrics::metrics(&args),
         Command::Store(args) => store::store(&args.command),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Agree(args) => compare::agree(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),

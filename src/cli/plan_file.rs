@@ -63,9 +63,6 @@ pub(super) struct SamplesSection {
     /// In a folder: only files whose names contain this.
     #[serde(default)]
     pub(super) containing: Option<String>,
-    /// In a JSON-lines file: the names that lead to the answer in an object; a list there gives several samples.
-    #[serde(default)]
-    pub(super) field: Vec<String>,
     /// Only the first samples of each problem.
     #[serde(default)]
     pub(super) first: Option<usize>,

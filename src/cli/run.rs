@@ -6,6 +6,7 @@ use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existi
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
+use crate::backend::verified::Verified;
 use crate::measurement::{BackendName, Measurement};
 use crate::sim::outcome::{Exit, Limits};
 use serde_json::{Value, json};
@@ -58,15 +59,28 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         .collect();
     let stdin = read_stdin()?;
     let measurement = match args.backend {
-        BackendChoice::Sim => Sim::new(Options {
-            machine: machine.clone(),
-            snapshots: false,
-            seed: args.seed,
-            wall_clock: Duration::from_secs(args.limits.max_wall),
-            cache: cache_folder(),
-            roots,
-        })
-        .run_with_arguments(&artifact, &arguments, &stdin, &limits)?,
+        BackendChoice::Sim => {
+            let sim = Sim::new(Options {
+                machine: machine.clone(),
+                snapshots: false,
+                seed: args.seed,
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                cache: cache_folder(),
+                roots,
+            });
+            if args.verify_determinism {
+                let verified = Verified::new(&sim);
+                verified
+                    .run_with_arguments(&artifact, &arguments, &stdin, &limits)
+                    .map_err(|failure| CliError {
+                        status: verification_status(&verified),
+                        ..failure.into()
+                    })?
+            } else {
+                sim.run_with_arguments(&artifact, &arguments, &stdin, &limits)?
+            }
+        }
+        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.limits.max_wall));
             let measurement = native.run_with_arguments(&artifact, &arguments, &stdin, &limits)?;
@@ -91,6 +105,22 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         Exit::LoadFailed { .. } => Status::Usage,
         _ => Status::Negative,
     })
+}
+
+/// What is said where runs that cannot repeat are to be verified.
+pub(super) fn not_for_native() -> CliError {
+    CliError::usage(
+        "`--verify-determinism` is for the simulator: times on the host processor never repeat exactly",
+        "leave out `--backend native`",
+    )
+}
+
+/// The exit code of a failure under `--verify-determinism`.
+pub(super) fn verification_status(verified: &Verified<'_>) -> Status {
+    match verified.differences() {
+        0 => Status::Failure,
+        _ => Status::NotDeterministic,
+    }
 }
 
 fn parse_root(text: &str) -> Result<(String, PathBuf), CliError> {
@@ -205,7 +235,7 @@ fn summarise(measurement: &Measurement) {
     let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
-    if measurement.backend == BackendName::Sim {
+    if measurement.backend != BackendName::Native {
         line("instructions", counters.instructions.to_string());
         line("micro_ops", counters.micro_ops.to_string());
         line("system_calls", counters.system_calls.to_string());
@@ -248,7 +278,7 @@ fn counters_json(measurement: &Measurement) -> Value {
 
 fn regions_json(measurement: &Measurement) -> Value {
     match measurement.backend {
-        BackendName::Sim => json!(measurement.regions),
+        BackendName::Sim | BackendName::Gem5 => json!(measurement.regions),
         BackendName::Native => measurement
             .region_cpu_time_ns
             .iter()

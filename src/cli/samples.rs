@@ -2,11 +2,10 @@
 use super::error::CliError;
 use super::evaluate::tell_defects;
 use super::plan_file::{PlanFile, SamplesSection};
-use crate::candidate::{Answer, Imported, import, import_bytes};
-use crate::dataset::{Problem, json_lines};
+use crate::candidate::{Answer, Imported, import};
+use crate::dataset::Problem;
 use crate::evaluation::Model;
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The models of the `--samples` of a command line.
@@ -44,7 +43,7 @@ pub(super) fn of_plan(plan: &PlanFile, problems: &[Problem]) -> Result<Vec<Model
     Ok(models)
 }
 
-fn of_argument(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+pub(super) fn of_argument(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
     let Some((name, file)) = text.split_once('=') else {
         if text == "canonical" {
             return canonical(problems);
@@ -74,62 +73,8 @@ fn of_section(
     if let Some(containing) = &section.containing {
         return from_folders(name, path, containing, problems);
     }
-    let imported = if section.field.is_empty() {
-        import(path, problems)?
-    } else {
-        let bytes = json_lines::read(path)?;
-        import_bytes(
-            &shown,
-            &of_field(&bytes, &section.field, problems),
-            problems,
-        )
-    };
+    let imported = import(path, problems)?;
     Ok(told(name, &shown, imported))
-}
-
-/// The samples that stand in a field of a data set's own lines, as lines of samples.
-///
-/// A list is several samples; an object stands for its `code`. Which of the usual names of ids is the one is found by
-/// what the problems are called.
-fn of_field(bytes: &[u8], field: &[String], problems: &[Problem]) -> Vec<u8> {
-    const IDS: [&str; 6] = ["task_id", "id", "question_id", "slug", "title_slug", "name"];
-    let known: BTreeSet<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
-    let mut lines = Vec::new();
-    for line in bytes.split(|&byte| byte == b'\n') {
-        let Ok(object) = serde_json::from_slice::<Value>(line) else {
-            continue;
-        };
-        let id = IDS.iter().find_map(|name| {
-            let id = match object.get(name)? {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => return None,
-            };
-            known.contains(id.as_str()).then_some(id)
-        });
-        let Some(id) = id else {
-            continue;
-        };
-        let value = field
-            .iter()
-            .try_fold(&object, |value, name| value.get(name));
-        let answers = match value {
-            Some(Value::Array(list)) => list.iter().collect(),
-            Some(one) => vec![one],
-            None => Vec::new(),
-        };
-        for answer in answers {
-            if let Some(text) = answer.as_str().or(answer["code"].as_str()) {
-                lines.extend(
-                    json!({"task_id": id, "solution": text})
-                        .to_string()
-                        .into_bytes(),
-                );
-                lines.push(b'\n');
-            }
-        }
-    }
-    lines
 }
 
 /// The sources in the folders of the problems whose names contain a text, by name.

@@ -7,10 +7,19 @@ mod defect;
 mod humaneval;
 mod humaneval_x;
 pub(crate) mod json_lines;
+mod mbpp;
+mod multipl_e;
+pub(crate) mod signature;
 mod stdio;
+mod value;
 
 pub use defect::Defect;
 pub(crate) use humaneval::defines as python_defines;
+pub use signature::{Function, Parameter, Signature, Target};
+pub use value::Value;
+pub(crate) use value::as_float;
+
+use crate::verdict::Judging;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +47,8 @@ pub struct Problem {
     pub form: Form,
     /// The data set's own solution, in the shape of a sample's `completion`.
     pub canonical: Option<String>,
+    /// When a result is right; unused where a test program asserts.
+    pub judging: Judging,
 }
 
 /// What candidates of a problem look like and how they are tested.
@@ -57,6 +68,80 @@ pub enum Form {
         /// Python: source that defines `check(candidate)`. C++: source with a `main` that asserts.
         test: String,
     },
+    /// A function, method or class that a driver of ours calls; a test case is a call, or a list of calls on one
+    /// object.
+    Calls(Calls),
+}
+
+/// Problems whose cases are arguments and results.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// What is called.
+    pub target: Target,
+    /// Source that a `completion` continues.
+    pub prompt: String,
+    /// Source that stands before every answer: the imports that the site provides.
+    pub preface: String,
+    /// C++ source with the signature, and in comments the definitions of nodes; without it the answers tell theirs.
+    pub template: Option<String>,
+    /// The cases, in order.
+    pub cases: Vec<Call>,
+    /// A Python program that prints the arguments of further cases, one a line.
+    pub generator: Option<String>,
+}
+
+/// A case: arguments and the result.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Name for messages.
+    pub name: String,
+    /// The arguments on one line. For Python an expression that gives a list or tuple of them; for C++ a JSON array.
+    pub arguments: Arc<str>,
+    /// What is right; `None` until a reference solution or the agreement of candidates has told.
+    pub expected: Option<Expected>,
+}
+
+/// The right answers to a case, and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// At least one; any of them is right.
+    pub answers: Vec<Value>,
+    /// Where they come from.
+    pub source: ExpectedSource,
+}
+
+/// Where an expected result comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "from", rename_all = "kebab-case")]
+pub enum ExpectedSource {
+    /// The file of the data set.
+    DataSet,
+    /// The data set's own solution, run in the simulator.
+    Reference,
+    /// What most candidates gave.
+    Agreement {
+        /// How many candidates gave it.
+        agreeing: usize,
+        /// How many gave a result.
+        of: usize,
+    },
+}
+
+impl Calls {
+    /// Standard input of the driver: the number of cases, then the arguments of each on a line.
+    pub fn input(&self) -> Vec<u8> {
+        let mut text = format!("{}\n", self.cases.len());
+        for case in &self.cases {
+            text.push_str(&case.arguments);
+            text.push('\n');
+        }
+        text.into_bytes()
+    }
+
+    /// Whether expected results are still to be found.
+    pub fn is_incomplete(&self) -> bool {
+        self.generator.is_some() || self.cases.iter().any(|case| case.expected.is_none())
+    }
 }
 
 /// One input of a program problem.
@@ -68,6 +153,8 @@ pub struct TestCase {
     pub stdin: Arc<[u8]>,
     /// Expected standard output.
     pub expected: Arc<[u8]>,
+    /// Other outputs that are right too.
+    pub alternatives: Vec<Arc<[u8]>>,
 }
 
 /// The forms of data sets that can be read.
@@ -80,19 +167,31 @@ pub enum DatasetForm {
     Humaneval,
     /// HumanEval-X's JSON lines for C++: C++ functions.
     HumanevalX,
+    /// MBPP, sanitized or not: Python functions.
+    Mbpp,
+    /// MultiPL-E for C++: C++ functions.
+    MultiplE,
     /// Programs with inputs and outputs: folders or JSON lines.
     Stdio,
 }
 
 impl DatasetForm {
     /// Every form, in the order in which help lists them.
-    pub const ALL: [Self; 3] = [Self::Humaneval, Self::HumanevalX, Self::Stdio];
+    pub const ALL: [Self; 5] = [
+        Self::Humaneval,
+        Self::HumanevalX,
+        Self::Mbpp,
+        Self::MultiplE,
+        Self::Stdio,
+    ];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Humaneval => "humaneval",
             Self::HumanevalX => "humaneval-x",
+            Self::Mbpp => "mbpp",
+            Self::MultiplE => "multipl-e",
             Self::Stdio => "stdio",
         }
     }
@@ -141,6 +240,8 @@ pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) ->
     match form {
         DatasetForm::Humaneval => humaneval::parse(file, bytes),
         DatasetForm::HumanevalX => humaneval_x::parse(file, bytes),
+        DatasetForm::Mbpp => mbpp::parse(file, bytes),
+        DatasetForm::MultiplE => multipl_e::parse(file, bytes),
         DatasetForm::Stdio => stdio::parse(file, bytes, language),
     }
 }
@@ -167,6 +268,20 @@ struct Collector {
 }
 
 impl Collector {
+    /// The problems of the records, each read by `problem`.
+    fn read<'a>(
+        file: &str,
+        records: impl Iterator<Item = Result<json_lines::Record<'a>, Defect>>,
+        problem: impl Fn(&json_lines::Record<'a>) -> Result<Problem, Defect>,
+    ) -> Loaded {
+        let mut collector = Self::default();
+        for read in records {
+            let place = (read.as_ref()).map_or(String::new(), |r| format!("line {}", r.line));
+            collector.add(file, place, read.and_then(|record| problem(&record)));
+        }
+        collector.loaded
+    }
+
     /// Takes the outcome of reading one problem at `place`.
     fn add(&mut self, file: &str, place: String, read: Result<Problem, Defect>) {
         let problem = match read {

@@ -9,18 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Reads the problems of a JSON-lines file.
 pub(super) fn parse(file: &str, bytes: &[u8], language: Language) -> Loaded {
-    let mut collector = Collector::default();
-    for read in records(file, bytes) {
-        let place = read
-            .as_ref()
-            .map_or(String::new(), |r| format!("line {}", r.line));
-        collector.add(
-            file,
-            place,
-            read.and_then(|record| problem(&record, language)),
-        );
-    }
-    collector.loaded
+    Collector::read(file, records(file, bytes), |record| {
+        problem(record, language)
+    })
 }
 
 fn problem(record: &Record<'_>, language: Language) -> Result<Problem, Defect> {
@@ -59,6 +50,7 @@ fn read(record: &Record<'_>, id: &str, default: Language) -> Result<Problem, Def
             name: (index + 1).to_string(),
             stdin: text("input")?,
             expected: text("output")?,
+            alternatives: Vec::new(),
         });
     }
     Ok(Problem {
@@ -66,6 +58,7 @@ fn read(record: &Record<'_>, id: &str, default: Language) -> Result<Problem, Def
         language,
         form: Form::Program { cases },
         canonical: record.optional_text("solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 
@@ -136,6 +129,7 @@ fn folder_problem(path: &Path, names: &[String], language: Language) -> Result<P
             name: number.to_string(),
             stdin: bytes(input)?.into(),
             expected: bytes(&output)?.into(),
+            alternatives: Vec::new(),
         });
     }
     Ok(Problem {
@@ -143,6 +137,7 @@ fn folder_problem(path: &Path, names: &[String], language: Language) -> Result<P
         language,
         form: Form::Program { cases },
         canonical: None,
+        judging: crate::verdict::Judging::default(),
     })
 }
 

@@ -3,6 +3,7 @@
 //! What the memory knows is neither built nor run again: a candidate is built when the first job of it is not known.
 use super::job::JobKey;
 use super::memory::{BuildFact, Memory};
+use super::programs::Programs;
 use super::{Runner, SampleRun};
 use crate::artifact::{Artifact, BuildFailure, BuildOptions, ContentHash, Toolchain, build};
 use crate::backend::Backend;
@@ -10,7 +11,7 @@ use crate::candidate::Candidate;
 use crate::dataset::{Form, Language, Problem};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::outcome::{Exit, Limits};
-use crate::verdict::{Comparison, Verdict};
+use crate::verdict::{JUDGE_VERSION, Verdict};
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -86,7 +87,7 @@ pub struct BackendRunner<'a, B> {
     backend: &'a B,
     builder: &'a Builder<'a>,
     limits: Limits,
-    comparison: Comparison,
+    programs: &'a Programs<'a>,
     memory: &'a Memory<'a>,
     /// The backend with its effective machine and settings.
     place: String,
@@ -94,12 +95,13 @@ pub struct BackendRunner<'a, B> {
 }
 
 impl<'a, B: Backend> BackendRunner<'a, B> {
-    /// A runner on one backend. `settings` is what else decides results: the effective machine, the seed.
+    /// A runner on one backend. `programs` runs checkers; `settings` is what else decides results: the effective machine,
+    /// the seed.
     pub fn new(
         backend: &'a B,
         builder: &'a Builder<'a>,
         limits: Limits,
-        comparison: Comparison,
+        programs: &'a Programs<'a>,
         settings: &str,
         memory: &'a Memory<'a>,
     ) -> Self {
@@ -108,7 +110,7 @@ impl<'a, B: Backend> BackendRunner<'a, B> {
             backend,
             builder,
             limits,
-            comparison,
+            programs,
             memory,
             repetitions: 1,
         }
@@ -125,6 +127,11 @@ impl<'a, B: Backend> BackendRunner<'a, B> {
             repetitions,
             ..self
         }
+    }
+
+    /// Name of the machine.
+    pub fn machine(&self) -> &str {
+        self.backend.machine()
     }
 
     /// How many runs a case has.
@@ -167,16 +174,24 @@ impl<B: Backend> Runner for BackendRunner<'_, B> {
             self.builder.key(candidate).into_bytes(),
             env!("TICKMARK_JUDGE").into(),
             format!(
-                "{} {:?} {:?} {}",
-                self.place, self.limits, self.comparison, self.repetitions
+                "{} {:?} {:?} {JUDGE_VERSION} {}",
+                self.place, self.limits, problem.judging, self.repetitions
             )
             .into_bytes(),
         ];
+        if let Form::Calls(calls) = &problem.form {
+            parts.push(calls.input());
+            for case in &calls.cases {
+                let answers = case.expected.as_ref().map(|expected| &expected.answers);
+                parts.push(format!("{} {answers:?}", case.name).into_bytes());
+            }
+        }
         if let Form::Program { cases } = &problem.form {
             for case in cases {
                 parts.push(case.name.clone().into_bytes());
                 parts.push(case.stdin.to_vec());
                 parts.push(case.expected.to_vec());
+                parts.extend(case.alternatives.iter().map(|other| other.to_vec()));
             }
         }
         ContentHash::of_parts(parts).to_string()
@@ -241,7 +256,7 @@ impl<B: Backend> Runner for BackendRunner<'_, B> {
             Ok(artifact.get_or_init(|| built).clone())
         };
         let jobs = RefCell::new(Vec::new());
-        let mut sample = SampleRun::measure(problem, &self.comparison, |stdin| {
+        let mut sample = SampleRun::measure(problem, self.programs, |stdin| {
             let mut runs = Vec::new();
             for repetition in 0..self.repetitions {
                 let job = JobKey {

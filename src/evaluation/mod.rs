@@ -8,11 +8,13 @@
 mod backend_runner;
 mod demo;
 mod estimate;
+mod expected;
 mod job;
 mod memory;
 mod observer;
 mod page;
 mod plan;
+mod programs;
 mod row;
 mod run;
 mod schedule;
@@ -21,11 +23,13 @@ mod summary;
 
 pub use backend_runner::{BackendRunner, Builder};
 pub use demo::demo_plans;
+pub use expected::{Authority, Completion, sources};
 pub use job::JobKey;
 pub use memory::{BuildFact, Memory};
 pub use observer::{Observer, Progress, Silent};
 pub use page::page;
 pub use plan::{Model, Plan, ReportOptions};
+pub use programs::{Check, Checked, Programs};
 pub use row::{CaseRow, Row, SCHEMA_VERSION, Total};
 pub use run::{Runner, SampleRun};
 pub use study::{DefinedModel, Definition, StoredStudy};
@@ -156,6 +160,8 @@ fn prepare(job: &Job<'_>) -> Prepared {
         source: match candidate {
             Candidate::CppProgram { source }
             | Candidate::CppFunction { source, .. }
+            | Candidate::CppCalls { source, .. }
+            | Candidate::PythonCalls { source, .. }
             | Candidate::PythonProgram { source }
             | Candidate::PythonFunction { source, .. } => source,
         },

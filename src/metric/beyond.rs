@@ -8,7 +8,7 @@
 //! A problem's value is the mean over the model's judged samples.
 use super::facts::{Facts, LeftOut, Outcome, SampleFact};
 use super::kind::Scale;
-use super::scores::ModelScore;
+use super::scores::{ModelScore, mean};
 
 /// Beyond of one model; `passed`: over right samples only (Beyond given Pass).
 pub(super) fn score(facts: &Facts, model: usize, scale: Scale, passed: bool) -> ModelScore {
@@ -28,7 +28,7 @@ pub(super) fn score(facts: &Facts, model: usize, scale: Scale, passed: bool) -> 
                 Outcome::Rejected | Outcome::TimedOut => (!passed).then_some(0.0),
             })
             .collect();
-        match crate::stats::mean(&judged) {
+        match mean(&judged) {
             Some(value) => {
                 let accepted = problem.samples[model].iter().any(|s| s.time().is_some());
                 flat += usize::from(accepted && spectrum.first() == spectrum.last());

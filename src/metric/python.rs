@@ -1,6 +1,6 @@
 //! pass@k, Beyond, eff@k and DPS against an independent computation in Python, with exact binomials and fractions.
 use super::*;
-use crate::stats::Random;
+use crate::stats::SplitMix;
 use std::process::Command;
 
 const SCRIPT: &str = r"
@@ -80,7 +80,7 @@ print(json.dumps(out))
 
 #[test]
 fn an_independent_computation_in_python_gives_the_same_values() {
-    let mut random = Random::new(42);
+    let mut random = SplitMix::new(42);
     let mut samples = |count: usize| -> Vec<Option<u64>> {
         (0..count)
             .map(|_| (random.below(10) < 7).then(|| 50 + random.below(400) as u64))

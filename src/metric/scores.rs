@@ -1,6 +1,6 @@
 //! Scores: the values of a metric, with population, interval and what is left out.
 use super::facts::LeftOut;
-use crate::stats::{Interval, Random, quantile};
+use crate::stats::{Interval, percentile_interval};
 
 /// The values of one metric for all models.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -128,22 +128,23 @@ impl ModelScore {
         let groups: Vec<Vec<(usize, f64)>> = (self.groups.iter())
             .map(|group| group.iter().map(|&(p, value)| (place(p), value)).collect())
             .collect();
-        let mut random = Random::new(seed);
-        let mut drawn = vec![0_u32; problems.len()];
-        let mut means: Vec<f64> = (0..resamples)
-            .filter_map(|_| {
-                drawn.fill(0);
-                for _ in 0..problems.len() {
-                    drawn[random.below(problems.len())] += 1;
-                }
-                mean_of_means(&groups, |place| drawn[place])
-            })
-            .collect();
-        means.sort_unstable_by(f64::total_cmp);
-        self.interval = quantile(&means, 0.025)
-            .zip(quantile(&means, 0.975))
-            .map(|(low, high)| Interval { low, high });
+        let mean_of = |drawn: &[usize]| {
+            let mut counts = vec![0_u32; problems.len()];
+            for &place in drawn {
+                counts[place] += 1;
+            }
+            // A resample without a problem of any group says nothing; the value itself moves no end of the interval.
+            mean_of_means(&groups, |place| counts[place])
+                .or(self.value)
+                .unwrap_or(0.0)
+        };
+        self.interval = percentile_interval(problems.len(), mean_of, 0.95, resamples, seed).ok();
     }
+}
+
+/// The arithmetic mean; `None` of nothing.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| crate::stats::mean(values))
 }
 
 /// The mean of the groups' means, where each problem counts as often as `weight` says; `None` where no group has any.
@@ -169,22 +170,26 @@ fn mean_of_means(groups: &[Vec<(usize, f64)>], weight: impl Fn(usize) -> u32) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::mean_interval;
 
     #[test]
-    fn the_interval_of_one_group_is_that_of_a_mean() {
-        let values: Vec<f64> = (0..50).map(f64::from).collect();
-        let by_problem = values.iter().copied().enumerate().collect();
-        let mut score = ModelScore::of("m", by_problem, Vec::new());
-        score.add_interval(2000, 3);
+    fn the_interval_is_about_that_of_the_normal_distribution() {
+        // 400 values 0 and 1 in equal parts: the mean 0.5 has the standard error 0.5 / 20 = 0.025, so that 95% are
+        // within 1.96 x 0.025 = 0.049.
+        let values = (0..400).map(|index| (index, f64::from(index as u32 % 2)));
+        let mut score = ModelScore::of("m", values.collect(), Vec::new());
+        score.add_interval(4000, 7);
         let interval = score.interval.unwrap();
-        let plain = mean_interval(&values, 0.95, 2000, 3).unwrap();
-        assert_eq!(score.value, Some(24.5));
-        assert!(
-            (interval.low - plain.low).abs() < 1e-9,
-            "{interval:?} {plain:?}"
-        );
-        assert!((interval.high - plain.high).abs() < 1e-9);
+        assert!((interval.low - 0.451).abs() < 0.005, "{interval:?}");
+        assert!((interval.high - 0.549).abs() < 0.005, "{interval:?}");
+        let mut again = score.clone();
+        again.add_interval(4000, 7);
+        assert_eq!(again, score);
+        again.add_interval(4000, 8);
+        assert_ne!(again, score);
+        // One problem tells nothing of the spread.
+        let mut one = ModelScore::of("m", vec![(3, 1.0)], Vec::new());
+        one.add_interval(100, 0);
+        assert_eq!(one.interval, None);
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub(super) fn unclamped(facts: &Facts, model: usize) -> ModelScore {
 pub(super) fn optimised(facts: &Facts, model: usize, k: usize, margin: f64) -> ModelScore {
     over_solved(facts, model, |old, samples| {
         let best = best_of(samples, k)?;
-        // As a product, so that exactly 10% is not lost in a division.
-        let faster = best.is_some_and(|new| old >= (1.0 + margin) * new);
+        // As a difference: 1.1 is no binary number, and exactly 10% would be lost.
+        let faster = best.is_some_and(|new| old - new >= margin * new);
         Ok(if faster { 1.0 } else { 0.0 })
     })
 }

@@ -1,6 +1,6 @@
 //! Rank stability: whether two metrics, or one metric on two machines, put the models in the same order.
 use super::scores::{Direction, Scores};
-use crate::stats::{kendall_tau_b, spearman_rho};
+use crate::stats::{kendall_tau_b, spearman};
 
 /// How far two orders of models agree.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -42,7 +42,7 @@ pub fn stability(lists: &[(String, &Scores)]) -> Vec<Stability> {
                 b: b.clone(),
                 models: x.len(),
                 kendall: kendall_tau_b(&x, &y),
-                spearman: spearman_rho(&x, &y),
+                spearman: spearman(&x, &y),
             });
         }
     }

@@ -3,7 +3,7 @@
 //! A wins over B on a problem if `(t_B - t_A) / t_B >= 0.10`. A's rate against B is the share of the problems that
 //! both solve; A's value is the mean of its rates over the other models, those without a common problem left out.
 use super::facts::Facts;
-use super::scores::ModelScore;
+use super::scores::{ModelScore, mean};
 
 /// The win rate of a model, or its lose rate.
 pub(super) fn score(facts: &Facts, model: usize, margin: f64, lose: bool) -> ModelScore {
@@ -53,7 +53,7 @@ pub fn win_matrix(facts: &Facts, margin: f64) -> Vec<Vec<Option<WinRate>>> {
         let wins = wins(facts, a, b, margin);
         let values: Vec<f64> = wins.iter().map(|(_, value)| *value).collect();
         Some(WinRate {
-            rate: crate::stats::mean(&values)?,
+            rate: mean(&values)?,
             problems: values.len(),
         })
     };

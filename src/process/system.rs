@@ -133,6 +133,19 @@ pub(super) fn kill_group(Pid(pid): Pid) {
     }
 }
 
+/// Binds the calling process to one processor. Runs between `fork` and `exec`.
+pub(super) fn pin(cpu: usize) -> bool {
+    // SAFETY: an all-zero set is empty; `CPU_SET` writes within it, and the kernel reads it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if cpu >= libc::CPU_SETSIZE as usize {
+            return false;
+        }
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) == 0
+    }
+}
+
 /// Asks to be traced by the parent. Runs between `fork` and `exec`.
 pub(super) fn trace_me() -> bool {
     // SAFETY: changes only who is told of the own signals.

@@ -7,6 +7,7 @@ mod markdown;
 pub mod number;
 mod page;
 mod plot;
+mod scatter;
 mod text;
 
 pub use csv::to_csv;
@@ -14,6 +15,7 @@ pub use latex::to_latex;
 pub use markdown::to_markdown;
 pub use page::{Page, PageCase, PageSample, PageSection, page};
 pub use plot::Plot;
+pub use scatter::{Point, Scatter, scatter};
 pub use text::to_text;
 
 /// A table as data.
@@ -56,7 +58,7 @@ impl Cell {
             Self::Count(count) => number::count(*count),
             Self::Fraction(part) => number::percent(100.0 * part),
             Self::Percent(percent) => number::percent(*percent),
-            Self::Factor(factor) => number::factor(*factor),
+            Self::Factor(factor) => number::coefficient(*factor),
             Self::Range(low, high) => format!("{} to {}", low.shown(), high.shown()),
             Self::Missing => "-".into(),
         }

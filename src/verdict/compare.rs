@@ -87,6 +87,39 @@ pub fn compare(expected: &[u8], got: &[u8], comparison: &Comparison) -> Option<D
     }
 }
 
+/// The difference of two texts that are known to be no right answers of each other, as one line.
+pub(super) fn difference_of_texts(expected: Option<&str>, got: &str) -> Difference {
+    Difference {
+        line: 1,
+        expected: expected.map(|text| show(text.as_bytes(), Some(got.as_bytes()))),
+        got: Some(show(got.as_bytes(), expected.map(str::as_bytes))),
+    }
+}
+
+/// The first byte-for-byte difference between two outputs.
+pub fn compare_bytes(expected: &[u8], got: &[u8]) -> Option<Difference> {
+    if expected == got {
+        return None;
+    }
+    let mut expected_lines = expected.split(|&byte| byte == b'\n');
+    let mut got_lines = got.split(|&byte| byte == b'\n');
+    let mut line = 0;
+    loop {
+        line += 1;
+        let (e, g) = (expected_lines.next(), got_lines.next());
+        if e != g || e.is_none() {
+            let whole = |text: Option<&[u8]>, other: Option<&[u8]>| {
+                text.map(|text| show_exactly(text, other))
+            };
+            return Some(Difference {
+                line,
+                expected: whole(e, g),
+                got: whole(g, e),
+            });
+        }
+    }
+}
+
 /// The lines without what the rules at the top leave out at the end.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.trim_ascii_end();
@@ -166,7 +199,11 @@ fn is_nan(token: &[u8]) -> bool {
 
 /// A line for people: cut around the place where it leaves the other one, with bytes outside UTF-8 replaced.
 fn show(line: &[u8], other: Option<&[u8]>) -> String {
-    let line = line.trim_ascii_end();
+    show_exactly(line.trim_ascii_end(), other)
+}
+
+/// The same with white space at the end.
+fn show_exactly(line: &[u8], other: Option<&[u8]>) -> String {
     let common = other.map_or(0, |other| {
         line.iter().zip(other).take_while(|(a, b)| a == b).count()
     });
@@ -275,6 +312,17 @@ mod tests {
         assert!(!within(1.0, 1.0, "nan", "0.5"));
         assert!(!within(1e300, 1.0, "inf", "1e308"));
         assert!(!within(1.0, 1.0, "inf", "-inf"));
+    }
+
+    #[test]
+    fn bytes_are_compared_with_their_white_space() {
+        assert!(compare_bytes(b"1\n", b"1\n").is_none());
+        let difference = compare_bytes(b"1\n2", b"1\n2 ").unwrap();
+        assert_eq!(
+            (difference.line, difference.got.as_deref()),
+            (2, Some("2 "))
+        );
+        assert_eq!(compare_bytes(b"1\n", b"1").unwrap().line, 2);
     }
 
     #[test]

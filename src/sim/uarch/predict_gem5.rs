@@ -1,7 +1,10 @@
-//! gem5's branch predictors: tournament or LTAGE for directions, with target buffer, return stack and indirect targets.
+//! The branch predictors of the out-of-order core: for directions one of five, of which tournament and LTAGE are gem5's;
+//! with target buffer, return stack and indirect targets.
 //!
+//! - Bimodal and gshare (McFarling, WRL TN-36, 1993): two-bit counters under the address, or under the address
+//!   exclusive-or the latest directions, which meet the upper bits of the index.
 //! - Tournament: two-bit counters under a branch's own history and under the global one; a third set chooses.
-//! - LTAGE (Seznec, JILP 2007): a bimodal table, tagged tables under histories of growing length, a loop predictor.
+//! - LTAGE (Seznec, JILP 2007): a bimodal table, tagged tables under histories of growing length, a loop predictor; TAGE is the same without it.
 //! - Peculiar to gem5, and kept: addresses are shifted right by two, so that branches of x86 alias; a branch predicted
 //!   taken without a known target counts as not taken; branches inside microcode use all of this under the address of
 //!   their instruction.
@@ -38,6 +41,7 @@ pub struct Predictor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DirectionState {
+    Counters(Counters),
     Tournament(Tournament),
     Ltage(Box<Ltage>),
 }
@@ -48,8 +52,13 @@ impl Predictor {
         Self {
             sizes: *sizes,
             directions: match directions {
+                Directions::Bimodal => DirectionState::Counters(Counters::new(sizes, 0)),
+                Directions::Gshare => {
+                    DirectionState::Counters(Counters::new(sizes, sizes.history_bits))
+                }
                 Directions::Tournament => DirectionState::Tournament(Tournament::new(sizes)),
-                Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes))),
+                Directions::Tage => DirectionState::Ltage(Box::new(Ltage::new(sizes, false))),
+                Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes, true))),
             },
             targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
             returns: vec![0; sizes.return_stack_entries as usize].into(),
@@ -121,6 +130,7 @@ impl Predictor {
     #[inline]
     fn direction(&mut self, address: u64) -> bool {
         match &mut self.directions {
+            DirectionState::Counters(c) => c.predict(address),
             DirectionState::Tournament(t) => t.predict(address),
             DirectionState::Ltage(l) => l.predict(address),
         }
@@ -129,6 +139,7 @@ impl Predictor {
     #[inline]
     fn learn(&mut self, conditional: bool, address: u64, taken: bool, predicted: bool) {
         match &mut self.directions {
+            DirectionState::Counters(c) => c.learn(conditional, address, taken),
             DirectionState::Tournament(t) => t.learn(conditional, address, taken),
             DirectionState::Ltage(l) => l.learn(conditional, address, taken, predicted),
         }
@@ -187,6 +198,44 @@ fn count(counter: &mut u8, up: bool) {
     } else {
         counter.saturating_sub(1)
     };
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Counters {
+    counters: Box<[u8]>,
+    history: u64,
+    history_mask: u64,
+    history_shift: u32,
+}
+
+impl Counters {
+    fn new(sizes: &BranchUnit, history_bits: u64) -> Self {
+        let index_bits = sizes.counter_entries.trailing_zeros();
+        Self {
+            counters: vec![0; sizes.counter_entries as usize].into(),
+            history: 0,
+            history_mask: (1 << history_bits) - 1,
+            history_shift: index_bits - history_bits as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn index(&self, address: u64) -> usize {
+        let index = address >> SHIFT ^ self.history << self.history_shift;
+        index as usize & (self.counters.len() - 1)
+    }
+
+    fn predict(&self, address: u64) -> bool {
+        self.counters[self.index(address)] > 1
+    }
+
+    fn learn(&mut self, conditional: bool, address: u64, taken: bool) {
+        if conditional {
+            let index = self.index(address);
+            count(&mut self.counters[index], taken);
+            self.history = (self.history << 1 | u64::from(taken)) & self.history_mask;
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,6 +301,8 @@ const TABLES: usize = 12;
 const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10, 10, 10, 10, 9, 9];
 const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
 const PATH_BITS: u32 = 16;
+/// The shortest history of the tagged tables.
+const SHORTEST: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tagged {
@@ -288,6 +339,8 @@ struct Latest {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ltage {
+    /// With the loop predictor.
+    with_loops: bool,
     lengths: [u32; TABLES + 1],
     bimodal: Box<[bool]>,
     hysteresis: Box<[bool]>,
@@ -303,9 +356,10 @@ struct Ltage {
 }
 
 impl Ltage {
-    fn new(sizes: &BranchUnit) -> Self {
+    fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
-            lengths: lengths(sizes.history_min, sizes.history_max),
+            with_loops,
+            lengths: lengths(SHORTEST, sizes.history_max),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
             tables: LOG_SIZES
@@ -414,7 +468,9 @@ impl Ltage {
     fn learn(&mut self, conditional: bool, address: u64, taken: bool, _predicted: bool) {
         if conditional {
             let draw = self.draw();
-            self.learn_loop(address, taken);
+            if self.with_loops {
+                self.learn_loop(address, taken);
+            }
             self.learn_tables(taken, draw & 3);
         }
         self.history = self.history << 1 | u64::from(taken);
