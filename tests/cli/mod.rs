@@ -2,3 +2,4 @@
 mod bad_data;
 mod bad_programs;
 mod hostile;
+mod study;
