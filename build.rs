@@ -1,4 +1,5 @@
-//! Hashes the sources that decide what a measurement is, so that stored measurements of another version are not reused.
+//! Hashes the sources that decide what a measurement is, so that stored measurements of another version are not reused;
+//! and under the feature `gem5` lets the program find libgem5 where it was linked.
 //!
 //! A version number would do if nobody ever forgot to raise it. The hash is FNV-1a of 128 bits: it guards against
 //! accidents, not against enemies, and needs no package.
@@ -12,6 +13,12 @@ const JUDGE: [&str; 2] = ["src/verdict", "src/evaluation/run.rs"];
 fn main() {
     println!("cargo::rustc-env=TICKMARK_ENGINE={}", hash(&ENGINE));
     println!("cargo::rustc-env=TICKMARK_JUDGE={}", hash(&JUDGE));
+    println!("cargo::rerun-if-changed=build.rs");
+    // gem5-sys says where the library lies; without the feature `gem5` there is no such variable.
+    if let Ok(folder) = std::env::var("DEP_GEM5_SHIM_FOLDER") {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{folder}");
+        println!("cargo::rustc-env=TICKMARK_LIBGEM5_FOLDER={folder}");
+    }
 }
 
 fn hash(roots: &[&str]) -> String {

@@ -17,6 +17,7 @@ pub mod evaluation;
 pub mod measurement;
 pub mod metric;
 pub mod process;
+pub mod protocol;
 pub mod report;
 pub mod sim;
 pub mod stats;

@@ -21,4 +21,6 @@ mod isa;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod support;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod uarch;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod zoo;

@@ -563,7 +563,7 @@ fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
 }
 
 /// Where a program without a name of its own stands in the guest: its host path must not change its counts.
-const PROGRAM_PATH: &str = "/job/program";
+pub(super) const PROGRAM_PATH: &str = "/job/program";
 
 fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
     let mut world = World::new();

@@ -1,8 +1,7 @@
 //! `tickmark compare` and `tickmark agree`.
 use super::args::{AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, cache_folder};
 use super::error::CliError;
-use super::run::mebibytes;
-use super::{Status, evaluate, machines, print_data, samples};
+use super::{Status, evaluate, machines, print_data};
 use crate::artifact::{
     Artifact, BuildFailure, BuildOptions, ElfArtifact, Linking, Toolchain, ToolchainOptions, build,
     existing,
@@ -34,9 +33,9 @@ use std::time::{Duration, Instant};
 const SCHEMA_VERSION: u32 = 1;
 
 /// Everything that both commands make of their arguments before they run anything.
-struct Setup {
-    tasks: Vec<Task>,
-    names: Vec<String>,
+pub(super) struct Setup {
+    pub(super) tasks: Vec<Task>,
+    pub(super) names: Vec<String>,
     limits: Limits,
     toolchain: Toolchain,
 }
@@ -206,7 +205,7 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<Status, CliError> {
     })
 }
 
-fn render(table: &Table, markdown: bool) -> String {
+pub(super) fn render(table: &Table, markdown: bool) -> String {
     if markdown {
         report::to_markdown(table)
     } else {
@@ -224,7 +223,7 @@ fn range(name: &str, value: f64, low: f64, high: f64) -> Result<f64, CliError> {
     ))
 }
 
-fn statistics(error: crate::stats::StatsError) -> CliError {
+pub(super) fn statistics(error: crate::stats::StatsError) -> CliError {
     CliError {
         message: error.to_string(),
         hint: "raise `--repetitions`, or look at the values with `--json`".to_owned(),
@@ -232,7 +231,7 @@ fn statistics(error: crate::stats::StatsError) -> CliError {
     }
 }
 
-fn protocol(
+pub(super) fn protocol(
     args: &EntrantArgs,
     metric: Option<MetricChoice>,
     natively: bool,
@@ -259,26 +258,70 @@ fn protocol(
         seed: args.seed,
         quantity,
         aggregate: Aggregate::Max,
+        case_limit: None,
     })
 }
 
-/// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
-fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
+/// Refuses native runs of candidates that the user did not allow.
+pub(super) fn check_trust(args: &EntrantArgs, natively: bool) -> Result<(), CliError> {
     if natively && !args.run_untrusted {
         return Err(CliError::usage(
             "candidates would run on this host itself",
             "where you trust the sandbox of docs/isolation.md with them, add `--run-untrusted`",
         ));
     }
-    let limits = Limits {
-        instructions: args.limits.max_instructions,
-        memory_bytes: mebibytes(args.limits.max_memory, "max-memory")?,
-        stack_bytes: mebibytes(args.limits.max_stack, "max-stack")?,
-        output_bytes: mebibytes(args.limits.max_output, "max-output")?,
+    Ok(())
+}
+
+fn enough(args: &EntrantArgs) -> Result<(), CliError> {
+    if args.entrants.len() < 2 {
+        return Err(CliError::usage(
+            "one entrant alone cannot be compared",
+            "give two or more",
+        ));
+    }
+    Ok(())
+}
+
+/// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
+pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
+    check_trust(args, natively)?;
+    enough(args)?;
+    let limits = args.limits.limits()?;
+    let (toolchain, options) = tools(args)?;
+    let (tasks, names) = match &args.dataset {
+        Some(form) => {
+            let loaded = load(form, args)?;
+            model_tasks(loaded, args, false, &toolchain, &options)?
+        }
+        None => program_tasks(args, &toolchain, &options, &limits)?,
     };
+    Ok(Setup {
+        tasks,
+        names,
+        limits,
+        toolchain,
+    })
+}
+
+/// Models on these problems, whose own solutions are the last entrant.
+pub(super) fn setup_of(args: &EntrantArgs, problems: Vec<Problem>) -> Result<Setup, CliError> {
+    let limits = args.limits.limits()?;
+    let (toolchain, options) = tools(args)?;
+    let (tasks, names) = model_tasks(problems, args, true, &toolchain, &options)?;
+    Ok(Setup {
+        tasks,
+        names,
+        limits,
+        toolchain,
+    })
+}
+
+fn tools(args: &EntrantArgs) -> Result<(Toolchain, BuildOptions), CliError> {
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
         python: args.python.clone(),
+        cache: Some(cache_folder()),
     });
     let usage = |error: String| CliError::usage(error, String::new());
     let options = BuildOptions {
@@ -291,24 +334,10 @@ fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
         isa: args.isa.parse().map_err(usage)?,
         ..BuildOptions::default()
     };
-    let (tasks, names) = match &args.dataset {
-        Some(form) => data_set_tasks(form, args, &toolchain, &options)?,
-        None => program_tasks(args, &toolchain, &options, &limits)?,
-    };
-    Ok(Setup {
-        tasks,
-        names,
-        limits,
-        toolchain,
-    })
+    Ok((toolchain, options))
 }
 
-fn data_set_tasks(
-    form: &str,
-    args: &EntrantArgs,
-    toolchain: &Toolchain,
-    options: &BuildOptions,
-) -> Result<(Vec<Task>, Vec<String>), CliError> {
+fn load(form: &str, args: &EntrantArgs) -> Result<Vec<Problem>, CliError> {
     let form: DatasetForm = form.parse().map_err(|e: String| CliError::usage(e, ""))?;
     let path = args.problems.as_ref().ok_or_else(|| {
         CliError::usage(
@@ -328,24 +357,33 @@ fn data_set_tasks(
     };
     let loaded = dataset::load(form, path, language)?;
     evaluate::tell_defects(&loaded.skipped);
+    Ok(loaded.problems)
+}
+
+/// Builds the first sample of every model for every problem, and behind them the problems' own solutions if asked for.
+fn model_tasks(
+    problems: Vec<Problem>,
+    args: &EntrantArgs,
+    with_canonical: bool,
+    toolchain: &Toolchain,
+    options: &BuildOptions,
+) -> Result<(Vec<Task>, Vec<String>), CliError> {
     let mut models = Vec::new();
     for text in &args.entrants {
-        models.push(samples::of_argument(
-            &text.to_string_lossy(),
-            &loaded.problems,
-        )?);
+        models.push(evaluate::model(&text.to_string_lossy(), &problems)?);
     }
-    let jobs: Vec<(usize, usize)> = (0..loaded.problems.len())
+    if with_canonical {
+        models.push(evaluate::model("canonical", &problems)?);
+    }
+    let jobs: Vec<(usize, usize)> = (0..problems.len())
         .flat_map(|problem| (0..models.len()).map(move |model| (problem, model)))
         .collect();
     eprintln!("building {} candidates", jobs.len());
     let built: Result<Vec<Result<Artifact, Verdict>>, BackendFailure> = (jobs.into_par_iter())
         .map(|(problem, model)| {
-            let problem = &loaded.problems[problem];
-            let answer = models[model]
-                .answers
-                .get(&problem.id)
-                .and_then(|answers| answers.first());
+            let problem = &problems[problem];
+            let answers = models[model].answers.get(&problem.id);
+            let answer = answers.and_then(|answers| answers.first());
             match answer.and_then(|answer| assemble(problem, answer)) {
                 Some(candidate) => artifact_of(&candidate, toolchain, options),
                 None => Ok(Err(Verdict::EmptyAnswer)),
@@ -354,7 +392,7 @@ fn data_set_tasks(
         .collect();
     let mut built = built?.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
-    let tasks = (loaded.problems.into_iter())
+    let tasks = (problems.into_iter())
         .map(|problem| Task {
             problem,
             entrants: (names.iter().zip(built.by_ref()))
@@ -495,7 +533,7 @@ fn simulator(args: &EntrantArgs, machine: Machine) -> Sim {
 }
 
 /// One run of each, in parallel: order and load change nothing.
-fn simulate(
+pub(super) fn simulate(
     args: &EntrantArgs,
     machine: Machine,
     setup: &Setup,
@@ -528,7 +566,7 @@ fn simulate(
 }
 
 /// The repeated runs on the host, one at a time, and what a reader must know of the host.
-fn natively_run(
+pub(super) fn natively_run(
     args: &EntrantArgs,
     setup: &Setup,
     protocol: &Protocol,
@@ -587,7 +625,7 @@ fn decision(
 }
 
 /// How far runs of one and the same entrant scatter: what no comparison can see through.
-fn noise_floor(runs: &[Vec<EntrantRuns>]) -> String {
+pub(super) fn noise_floor(runs: &[Vec<EntrantRuns>]) -> String {
     let spreads: Vec<f64> = (runs.iter().flatten())
         .filter(|runs| runs.values.len() > 1)
         .map(|runs| {

@@ -6,20 +6,24 @@ use super::error::CliError;
 use super::plan_file::{PlanFile, completed};
 use super::progress::Told;
 use super::run::{mebibytes, not_for_native, verification_status};
+pub(super) use super::samples::of_argument as model;
 use super::{Status, machines, output, samples};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
+use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::backend::verified::Verified;
+use crate::candidate::Answer;
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded};
 use crate::evaluation::{
-    BackendRunner, Builder, EvaluationResult, JobKey, Memory, Model, OnMachine, Plan, Programs,
-    StoredStudy, demo_plans, evaluate as evaluate_plan, page,
+    Authority, BackendRunner, Builder, Completion, EvaluationResult, JobKey, Memory, Model,
+    OnMachine, Plan, Programs, StoredStudy, demo_plans, evaluate as evaluate_plan, page, sources,
 };
 use crate::sim::machine::Machine;
 use crate::store::Store;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,17 +47,8 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
     let form = (args.dataset.as_deref())
         .or(file.as_ref().map(|file| file.data.dataset.as_str()))
         .unwrap_or_default();
-    let form: DatasetForm = form.parse().map_err(|e: String| CliError::usage(e, ""))?;
-    let language = match args.language.as_str() {
-        "cpp" => Language::Cpp,
-        "python" => Language::Python,
-        other => {
-            return Err(CliError::usage(
-                format!("unknown language `{other}`"),
-                "it is one of `cpp` and `python`",
-            ));
-        }
-    };
+    let form = dataset_form(form)?;
+    let language = language(&args.language)?;
     let setting = Setting::new(&args.candidates)?;
     let mut notes = Vec::new();
     if let Some(file) = &file {
@@ -76,13 +71,15 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
     for note in notes {
         eprintln!("warning: {note}");
     }
-    let problems = match (&args.problems, &file) {
-        (Some(path), _) => path.clone(),
-        (None, Some(file)) => file.resolve(&file.data.problems),
-        (None, None) => PathBuf::new(),
+    let problems: Vec<PathBuf> = match &file {
+        Some(file) if args.problems.is_empty() => (file.data.problems())
+            .map(|path| file.resolve(path))
+            .collect(),
+        _ => args.problems.clone(),
     };
-    let mut loaded = dataset::load(form, &problems, language)?;
+    let mut loaded = dataset::load_all(form, &problems, language)?;
     tell_defects(&loaded.skipped);
+    tell_defects(&loaded.left_out);
     if !args.only.is_empty() {
         for id in &args.only {
             if loaded.problems.iter().all(|problem| problem.id != *id) {
@@ -136,9 +133,49 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
     let name = (args.name.clone())
         .or(file.map(|file| file.name))
         .unwrap_or_else(|| form.name().into());
+    let authority = authority(&args.expected, &models)?;
     let out = args.candidates.out.as_deref();
-    let result = run(&name, loaded, models, &setting, out)?;
+    let result = run(&name, loaded, &authority, models, &setting, out)?;
     show(&[result], &args.candidates)
+}
+
+/// The data set of this name.
+pub(super) fn dataset_form(name: &str) -> Result<DatasetForm, CliError> {
+    name.parse()
+        .map_err(|error: String| CliError::usage(error, ""))
+}
+
+/// The language of this name.
+pub(super) fn language(name: &str) -> Result<Language, CliError> {
+    match name {
+        "cpp" => Ok(Language::Cpp),
+        "python" => Ok(Language::Python),
+        other => Err(CliError::usage(
+            format!("unknown language `{other}`"),
+            "it is one of `cpp` and `python`",
+        )),
+    }
+}
+
+/// Who tells what is right where the files do not.
+fn authority(name: &str, models: &[Model]) -> Result<Authority, CliError> {
+    match name {
+        "reference" => Ok(Authority::Reference),
+        "agreement" => {
+            let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
+            for model in models {
+                for (id, given) in &model.answers {
+                    let known = answers.entry(id.clone()).or_default();
+                    known.extend(given.first().cloned());
+                }
+            }
+            Ok(Authority::Agreement(answers))
+        }
+        other => Err(CliError::usage(
+            format!("`--expected {other}` is unknown"),
+            "it is one of `reference` and `agreement`",
+        )),
+    }
 }
 
 pub(super) fn tell_defects(defects: &[Defect]) {
@@ -196,6 +233,7 @@ impl<'a> Setting<'a> {
             toolchain: Toolchain::new(ToolchainOptions {
                 compiler: args.compiler.clone(),
                 python: args.python.clone(),
+                cache: Some(cache_folder()),
             }),
         })
     }
@@ -213,6 +251,7 @@ struct Finished {
 fn run(
     name: &str,
     loaded: Loaded,
+    authority: &Authority,
     models: Vec<Model>,
     setting: &Setting<'_>,
     out: Option<&Path>,
@@ -221,6 +260,10 @@ fn run(
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
     output::check_models(&args.report, &names)?;
     let limits = args.limits.limits()?;
+    let programs = Programs::new(&setting.toolchain, &cache_folder())?;
+    let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
+    let (loaded, left_out) = completion.complete(loaded, authority);
+    tell_defects(&left_out);
     let language = loaded
         .problems
         .first()
@@ -236,7 +279,11 @@ fn run(
         format!("{:?}", setting.options).into(),
     );
     provenance.insert("limits".to_owned(), json!(limits));
-    if args.backend == BackendChoice::Sim {
+    let sources = sources(&loaded.problems);
+    if !sources.is_empty() {
+        provenance.insert("expected_results".to_owned(), json!(sources));
+    }
+    if args.backend != BackendChoice::Native {
         // One machine stands as it always did.
         let effective = match setting.machines.as_slice() {
             [only] => only.effective(),
@@ -264,7 +311,6 @@ fn run(
         threads: args.threads,
         provenance,
     };
-    let programs = Programs::new(&setting.toolchain, &cache_folder())?;
     let mut failure = Status::Failure;
     let result = match args.backend {
         BackendChoice::Sim => {
@@ -329,6 +375,37 @@ fn run(
             let missing = native.not_applied();
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
+            }
+            result
+        }
+        BackendChoice::Gem5 => {
+            let mut gem5s = Vec::new();
+            for machine in &setting.machines {
+                gem5s.push(Gem5::new(gem5::Options {
+                    machine: machine.clone(),
+                    executable: args.gem5.gem5.clone(),
+                    wall_clock: Duration::from_secs(args.limits.max_wall),
+                    seed: args.seed,
+                    keep: None,
+                    frozen: args.gem5_frozen.clone(),
+                })?);
+            }
+            plan.provenance.insert("backend".to_owned(), json!("gem5"));
+            if let Some(first) = gem5s.first() {
+                super::gem5::tell(first);
+                plan.provenance
+                    .insert("gem5".to_owned(), super::gem5::provenance(first));
+            }
+            let runners: Vec<_> = (gem5s.iter())
+                .map(|gem5| {
+                    let settings = gem5.identity();
+                    BackendRunner::new(gem5, &builder, limits, &programs, &settings, &memory)
+                        .repeated(args.repetitions)
+                })
+                .collect();
+            let result = carry_out(&plan, &runners, &memory, args);
+            for gem5 in &gem5s {
+                super::gem5::tell_not_applied(gem5);
             }
             result
         }
@@ -502,9 +579,17 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
         let loaded = Loaded {
             problems: plan.problems,
             skipped: plan.skipped,
+            ..Loaded::default()
         };
         let out = args.candidates.out.as_ref().map(|out| out.join(title));
-        let one = run(title, loaded, plan.models, &setting, out.as_deref())?;
+        let one = run(
+            title,
+            loaded,
+            &Authority::Reference,
+            plan.models,
+            &setting,
+            out.as_deref(),
+        )?;
         let interrupted = one.result.interrupted;
         finished.push(one);
         if interrupted {

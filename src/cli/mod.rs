@@ -5,15 +5,18 @@
 mod args;
 mod calibrate;
 mod compare;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
+mod gem5;
 mod machines;
 mod metrics;
 mod output;
 mod plan_file;
 mod preset;
 mod progress;
+mod protocol;
 mod run;
 mod samples;
 mod store;
@@ -77,9 +80,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Store(args) => store::store(&args.command),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
+        Command::Gem5(args) => gem5::gem5(&args),
     };
     match result {
         Ok(status) => status.into(),

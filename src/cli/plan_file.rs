@@ -47,8 +47,26 @@ pub(super) struct PlanFile {
 pub(super) struct DataSection {
     /// Its form, as for `--dataset`.
     pub(super) dataset: String,
-    /// Its file or folder.
-    pub(super) problems: PathBuf,
+    /// Its file or folder, or several.
+    problems: Paths,
+}
+
+/// One path, or a list of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl DataSection {
+    /// Its files or folders.
+    pub(super) fn problems(&self) -> impl Iterator<Item = &PathBuf> {
+        match &self.problems {
+            Paths::One(path) => std::slice::from_ref(path).iter(),
+            Paths::Several(paths) => paths.iter(),
+        }
+    }
 }
 
 /// A model of a plan.
@@ -123,7 +141,7 @@ impl PlanFile {
             .samples
             .iter()
             .filter_map(|samples| samples.file.as_ref());
-        for file in std::iter::once(&self.data.problems).chain(files) {
+        for file in self.data.problems().chain(files) {
             let name = format!("data {}", file.display());
             if !hashes.contains_key(&name) {
                 hashes.insert(name, hash_tree(&self.resolve(file))?);

@@ -59,7 +59,7 @@ pub(super) fn of_argument(text: &str, problems: &[Problem]) -> Result<Model, Cli
             "write it as NAME=FILE",
         ));
     }
-    let imported = import(Path::new(file), problems)?;
+    let imported = import(Path::new(file), problems, name)?;
     Ok(told(name, file, imported))
 }
 
@@ -73,7 +73,7 @@ fn of_section(
     if let Some(containing) = &section.containing {
         return from_folders(name, path, containing, problems);
     }
-    let imported = import(path, problems)?;
+    let imported = import(path, problems, name)?;
     Ok(told(name, &shown, imported))
 }
 

@@ -179,13 +179,15 @@ fn total_of(measurement: &Measurement) -> Total {
     let counters = &measurement.counters;
     Total {
         cycles: counters.cycles,
-        instructions: (!native).then_some(counters.instructions),
+        // gem5 leaves no counts where a fault of the guest ends it: that is no zero.
+        instructions: (!native && counters.instructions > 0).then_some(counters.instructions),
         cpu_time_ns: counters
             .parts
             .get("cpu_time_ns")
             .copied()
             .filter(|_| native),
         peak_memory_bytes: counters.peak_memory_bytes,
-        memory_kib_cycles: (!native).then_some(counters.memory_kib_cycles),
+        memory_kib_cycles: (!native && counters.memory_kib_cycles > 0)
+            .then_some(counters.memory_kib_cycles),
     }
 }

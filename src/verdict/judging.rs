@@ -5,7 +5,7 @@
 //! | exact | its bytes are the expected ones |
 //! | tokens | its lines and tokens are, as in `compare`; numbers within a tolerance where one is given |
 //! | values | it is the expected value as below |
-//! | presence | a truth value is the expected one, and any other value is there (is not `None`) as expected |
+//! | presence | it is there, or is not there, as expected: `None` and `False` are not there, all else is |
 //! | checker | a program says so |
 //!
 //! Where a case has several right answers, one of them is enough.
@@ -96,14 +96,10 @@ const MATCHES_MAX: usize = 4_000_000;
 pub fn judge_value(expected: &[Value], got: &Value, judging: &Judging) -> Option<Difference> {
     let right = |expected: &Value| match judging {
         Judging::Values(rules) => values_equal(expected, got, rules),
-        Judging::Presence => match got {
-            Value::Bool(_) => values_equal(expected, got, &ValueRules::PYTHON),
-            _ => {
-                let there = Value::Bool(*got != Value::Null);
-                let wanted = Value::Bool(!matches!(expected, Value::Null | Value::Bool(false)));
-                there == wanted
-            }
-        },
+        Judging::Presence => {
+            let there = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+            there(expected) == there(got)
+        }
         Judging::Exact | Judging::Tokens(_) | Judging::Checker(_) => {
             values_equal(expected, got, &ValueRules::PYTHON)
         }

@@ -23,7 +23,11 @@ fn functions(scratch: &Scratch, problems: usize, work: usize) {
         let mut samples = Vec::new();
         for (index, id) in ids.iter().enumerate() {
             for extra in 0..2 {
-                let result = if model == "wrong" && extra == 0 { "total + 1" } else { "total" };
+                let result = if model == "wrong" && extra == 0 {
+                    "total + 1"
+                } else {
+                    "total"
+                };
                 let source = format!(
                     "def {}(n):\n    for _ in range({factor} + {extra}):\n        total = {index}\n        for i in range(n):\n            total += i\n    return {result}\n",
                     name(index)
@@ -61,7 +65,10 @@ struct Moments(u64);
 
 impl Moments {
     fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below.max(1)
     }
 }
@@ -82,7 +89,10 @@ fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(struck >= 5, "only {struck} of 20 kills met a running evaluation");
+    assert!(
+        struck >= 5,
+        "only {struck} of 20 kills met a running evaluation"
+    );
     success(&scratch, &format!("{EVALUATE} --out broken"));
     let results = |folder: &str| read(&scratch.path().join(folder).join("results.jsonl"));
     assert_eq!(results("broken"), results("whole"));
@@ -101,13 +111,20 @@ fn two_processes_fill_one_store() {
     for child in &mut children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(export(&scratch, "shared.sqlite"), export(&scratch, "alone.sqlite"));
+    assert_eq!(
+        export(&scratch, "shared.sqlite"),
+        export(&scratch, "alone.sqlite")
+    );
     // A third evaluation, of one of the models under another name, runs nothing.
     let renamed = "evaluate --machine atomic --dataset humaneval problems.jsonl --samples other=quick.jsonl \
                    --store shared.sqlite --progress json";
     let finished = success(&scratch, renamed);
     let last: Value = serde_json::from_str(finished.stderr.lines().last().unwrap()).unwrap();
-    assert_eq!((&last["known"], &last["done"]), (&json!(8), &json!(8)), "{finished:?}");
+    assert_eq!(
+        (&last["known"], &last["done"]),
+        (&json!(8), &json!(8)),
+        "{finished:?}"
+    );
 }
 
 #[test]
@@ -120,12 +137,19 @@ fn an_interrupted_evaluation_says_how_to_go_on() {
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
     let first = told.find(|line| line.as_ref().unwrap().contains("\"progress\""));
     assert!(first.is_some());
-    let kill = Command::new("kill").arg("-INT").arg(child.id().to_string()).status();
+    let kill = Command::new("kill")
+        .arg("-INT")
+        .arg(child.id().to_string())
+        .status();
     assert!(kill.unwrap().success());
     let rest: Vec<String> = told.map(Result::unwrap).collect();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{rest:?}");
-    assert!(rest.iter().any(|line| line.contains("the same command goes on")), "{rest:?}");
+    assert!(
+        rest.iter()
+            .any(|line| line.contains("the same command goes on")),
+        "{rest:?}"
+    );
     assert!(!scratch.path().join("stopped/results.jsonl").exists());
     success(&scratch, &format!("{EVALUATE} --out stopped"));
     assert_eq!(export(&scratch, "stopped"), export(&scratch, "whole"));
@@ -153,20 +177,38 @@ fn metrics_are_computed_again_without_running_and_stores_are_shown_and_pruned() 
         assert!(pairs.stdout.contains(text), "{}", pairs.stdout);
     }
     let latex = success(&scratch, "metrics out --format latex").stdout;
-    assert!(latex.contains("\\begin{tabular}{lrrr}") && latex.contains("\\%"), "{latex}");
+    assert!(
+        latex.contains("\\begin{tabular}{lrrr}") && latex.contains("\\%"),
+        "{latex}"
+    );
     let csv = success(&scratch, "metrics out --format csv").stdout;
-    assert!(csv.starts_with("model,samples,pass@1,normalised runtime\r\nquick,6,1,"), "{csv}");
+    assert!(
+        csv.starts_with("model,samples,pass@1,normalised runtime\r\nquick,6,1,"),
+        "{csv}"
+    );
     let html = success(&scratch, "metrics out --html page.html");
     assert!(html.stderr.contains("page.html"));
     let page = read(&scratch.path().join("page.html"));
     assert_eq!(page.matches("<svg ").count(), 3);
-    assert!(page.contains("total += i") && page.contains("test failed"), "the sources and verdicts");
+    assert!(
+        page.contains("total += i") && page.contains("test failed"),
+        "the sources and verdicts"
+    );
     let refused = tickmark(&scratch, "metrics out --exclude nobody").finish();
-    assert_eq!((refused.code, refused.stderr.contains("no model `nobody`")), (2, true));
+    assert_eq!(
+        (refused.code, refused.stderr.contains("no model `nobody`")),
+        (2, true)
+    );
     let refused = tickmark(&scratch, "metrics nowhere").finish();
-    assert_eq!((refused.code, refused.stderr.contains("no store")), (2, true));
+    assert_eq!(
+        (refused.code, refused.stderr.contains("no store")),
+        (2, true)
+    );
     let shown = success(&scratch, "store show out").stdout;
-    assert!(shown.contains("humaneval") && shown.contains("quick, slow, wrong"), "{shown}");
+    assert!(
+        shown.contains("humaneval") && shown.contains("quick, slow, wrong"),
+        "{shown}"
+    );
     let rows = success(&scratch, "store export out --study humaneval --format csv").stdout;
     assert_eq!(rows.lines().count(), 1 + 18, "{rows}");
     success(&scratch, "store prune out --study humaneval");
@@ -190,32 +232,68 @@ fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
     scratch.write("plans/study.toml", plan);
     let evaluate = "evaluate --plan plans/study.toml --data data --json";
     let told = success(&scratch, evaluate).json_lines();
-    let tables: Vec<_> = told.iter().filter(|line| line.get("table").is_some()).collect();
+    let tables: Vec<_> = told
+        .iter()
+        .filter(|line| line.get("table").is_some())
+        .collect();
     assert_eq!(tables.len(), 2);
-    assert_eq!((&tables[0]["machine"], &tables[1]["machine"]), (&json!("atomic"), &json!("simple")));
+    assert_eq!(
+        (&tables[0]["machine"], &tables[1]["machine"]),
+        (&json!("atomic"), &json!("simple"))
+    );
     assert_eq!(tables[0]["table"]["aggregate"], "sum");
     let metrics = tables[0]["table"]["metrics"].as_array().unwrap();
-    let speed_up = metrics.iter().find(|metric| metric["metric"] == "speed-up").unwrap();
+    let speed_up = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "speed-up")
+        .unwrap();
     let value = speed_up["models"][1]["value"].as_f64().unwrap();
     // By hand, from the rows: the sum of the cases of the old program over that of the new one.
     let sum = |model: &str| -> f64 {
         let row = (told.iter()).find(|row| row["model"] == model && row["machine"] == "atomic");
         let cases = row.unwrap()["cases"].as_array().unwrap();
-        cases.iter().map(|case| case["instructions"].as_f64().unwrap()).sum()
+        cases
+            .iter()
+            .map(|case| case["instructions"].as_f64().unwrap())
+            .sum()
     };
-    assert!(value > 1.01 && (value - sum("old") / sum("new")).abs() < 1e-12, "{value}");
+    assert!(
+        value > 1.01 && (value - sum("old") / sum("new")).abs() < 1e-12,
+        "{value}"
+    );
     // The command line wins over the plan, and the plan over its preset.
-    let other = success(&scratch, &format!("{evaluate} --machine atomic --metric pass@1")).json_lines();
-    assert_eq!(other.last().unwrap()["table"]["metrics"].as_array().unwrap().len(), 1);
+    let other = success(
+        &scratch,
+        &format!("{evaluate} --machine atomic --metric pass@1"),
+    )
+    .json_lines();
+    assert_eq!(
+        other.last().unwrap()["table"]["metrics"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(other.len(), 3);
-    success(&scratch, "evaluate --plan plans/study.toml --data data --lock");
+    success(
+        &scratch,
+        "evaluate --plan plans/study.toml --data data --lock",
+    );
     let locked = read(&scratch.path().join("plans/study.toml"));
-    assert!(locked.starts_with(plan.trim_end()) && locked.contains("\"machine simple\" = "), "{locked}");
+    assert!(
+        locked.starts_with(plan.trim_end()) && locked.contains("\"machine simple\" = "),
+        "{locked}"
+    );
     assert_eq!(success(&scratch, evaluate).json_lines(), told);
     scratch.write("data/old.jsonl", lines(&[solution("double", frugal)]));
     let refused = tickmark(&scratch, evaluate).finish();
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("locked to another `data old.jsonl`"), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("locked to another `data old.jsonl`"),
+        "{refused:?}"
+    );
     for (change, message) in [
         ("machine =", "mashine ="),
         ("name = \"study\"", "name = \"study\"\nunknown = 1"),
@@ -228,6 +306,9 @@ fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
         scratch.write("plans/bad.toml", &change);
         let refused = tickmark(&scratch, "evaluate --plan plans/bad.toml --data data").finish();
         assert_eq!(refused.code, 2, "{message}: {refused:?}");
-        assert!(refused.stderr.contains("error: ") && refused.stderr.contains("hint: "), "{refused:?}");
+        assert!(
+            refused.stderr.contains("error: ") && refused.stderr.contains("hint: "),
+            "{refused:?}"
+        );
     }
 }

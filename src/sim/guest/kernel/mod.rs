@@ -601,6 +601,12 @@ impl Kernel {
             35 => self.nanosleep(mem, a, b),
             230 => self.clock_nanosleep(mem, a as i32, b as u32, c, d),
             34 => self.pause(),
+            // Protection keys: a processor without them has none to give.
+            329 if d as i32 == -1 => self.mprotect(mem, a, b, c),
+            329 | 331 => Err(EINVAL.into()),
+            330 => Err(ENOSPC.into()),
+            // Memory policies, by decision: a machine with one node has none.
+            237..=239 | 256 | 279 => Err(ENOSYS.into()),
             // memory
             9 => self.mmap(mem, a, b, c, d, fd_e, f),
             10 => self.mprotect(mem, a, b, c),
