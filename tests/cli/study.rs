@@ -220,7 +220,7 @@ fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
     let scratch = Scratch::new();
     let problem = program("double", "python", &[("3\n", "6\n"), ("5\n", "10\n")]);
     scratch.write("data/problems.jsonl", lines(&[problem]));
-    let wasteful = "n = int(input())\nfor _ in range(20000): pass\nprint(2 * n)\n";
+    let wasteful = "n = int(input())\nfor _ in range(300000): pass\nprint(2 * n)\n";
     let frugal = "print(2 * int(input()))\n";
     scratch.write("data/old.jsonl", lines(&[solution("double", wasteful)]));
     scratch.write("data/new/double/a_improved.py", frugal);
