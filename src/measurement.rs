@@ -11,6 +11,8 @@ pub enum BackendName {
     Sim,
     /// The host processor.
     Native,
+    /// gem5.
+    Gem5,
 }
 
 /// One run of an artifact on one input.

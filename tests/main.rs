@@ -20,3 +20,7 @@ mod guest;
 mod isa;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod support;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod uarch;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod zoo;

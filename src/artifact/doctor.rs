@@ -138,6 +138,7 @@ mod tests {
         let options = ToolchainOptions {
             compiler: Some("no-such-compiler".into()),
             python: Some("/no/such/python".into()),
+            cache: None,
         };
         let facts = facts(&Toolchain::new(options));
         for name in ["C++ compiler", "static C++ libraries", "Python interpreter"] {

@@ -2,14 +2,17 @@
 //!
 //! The bytes of an artifact depend on the candidate, the options and the toolchain, not on folder, time or user. The
 //! compiler reads hostile text, so it runs confined ([`crate::process`]).
+mod calls;
 mod cpp;
 mod doctor;
 mod existing;
 mod hash;
 mod libraries;
+mod precompiled;
 mod python;
 mod toolchain;
 
+pub(crate) use calls::NODES;
 pub use cpp::{BuildOptions, CompileLimits, Isa, Linking, Optimisation, Wrapping};
 pub use doctor::{Fact, facts};
 pub use existing::existing;
@@ -179,6 +182,25 @@ pub fn build(
             test,
         } => cpp::build_function(source, entry_point, test, toolchain.cpp()?, options)
             .map(Artifact::Elf),
+        Candidate::CppCalls {
+            source,
+            definitions,
+            signature,
+        } => match signature {
+            Ok(signature) => {
+                cpp::build_calls(source, definitions, signature, toolchain.cpp()?, options)
+                    .map(Artifact::Elf)
+            }
+            Err(text) => Err(BuildFailure::CompileError {
+                text: format!("candidate.cpp: error: {text}"),
+            }),
+        },
+        Candidate::PythonCalls { source, target } => Ok(Artifact::Python(python::function(
+            source,
+            target,
+            "",
+            toolchain.python()?,
+        ))),
         Candidate::PythonProgram { source } => Ok(Artifact::Python(python::program(
             source,
             toolchain.python()?,

@@ -67,6 +67,9 @@ pub struct Interpreter {
     pub standard_library: PathBuf,
     /// Folder of its compiled modules.
     pub dynamic_modules: PathBuf,
+    /// Folder of the installed packages, where the interpreter is that of a virtual environment. Those of the
+    /// installation itself are not seen: what happens to be there is not part of a comparison.
+    pub packages: Option<PathBuf>,
     /// First line of `sys.version`.
     pub version: String,
     /// Tag in the names of byte code files, such as `cpython-311`.
@@ -116,6 +119,8 @@ pub struct SnapshotPoints {
 impl Interpreter {
     /// Where the interpreter is installed in a guest.
     pub const GUEST_PREFIX: &'static str = "/python";
+    /// Where the packages of a virtual environment are in a guest.
+    pub const GUEST_PACKAGES: &'static str = "/python/packages";
 
     /// Options before the script.
     ///
@@ -124,8 +129,14 @@ impl Interpreter {
     /// the script's folder. `-B` writes no byte code.
     pub const FLAGS: &[&str] = &["-s", "-S", "-B", "-X", "utf8"];
 
-    /// The whole environment, for an installation at `prefix` and with this hash seed (0: no hash randomisation).
-    pub fn environment(prefix: &str, hash_seed: u32) -> Vec<(String, String)> {
+    /// The whole environment, for an installation at `prefix` with packages in a folder and with this hash seed (0: no
+    /// hash randomisation).
+    pub fn environment(
+        prefix: &str,
+        packages: Option<&str>,
+        hash_seed: u32,
+    ) -> Vec<(String, String)> {
+        let packages = packages.map(|folder| ("PYTHONPATH", folder.to_owned()));
         [
             ("PYTHONHASHSEED", hash_seed.to_string()),
             ("PYTHONHOME", prefix.to_owned()),
@@ -133,8 +144,10 @@ impl Interpreter {
             ("OMP_NUM_THREADS", "1".to_owned()),
             ("OPENBLAS_NUM_THREADS", "1".to_owned()),
         ]
+        .into_iter()
+        .chain(packages)
         .map(|(name, value)| (name.to_owned(), value))
-        .to_vec()
+        .collect()
     }
 }
 
@@ -159,6 +172,15 @@ impl PythonArtifact {
             interpreter: 1,
             candidate: 1 + loading,
         })
+    }
+
+    /// The same with an empty script, whose run is the interpreter's start and end alone.
+    #[must_use]
+    pub fn without_a_line(&self) -> Self {
+        Self {
+            script: Arc::from([]),
+            ..self.clone()
+        }
     }
 
     pub(super) fn content_hash(&self) -> ContentHash {
@@ -240,6 +262,7 @@ struct Description {
     prefix: PathBuf,
     library: PathBuf,
     dynamic_modules: PathBuf,
+    packages: Option<PathBuf>,
     lib_folder: String,
     version: String,
     name: String,
@@ -248,15 +271,20 @@ struct Description {
 
 const QUESTION: &str = "
 import json, os, sys, sysconfig
+name = 'python%d.%d' % sys.version_info[:2]
+environment = os.path.dirname(os.path.dirname(os.path.abspath(sys.executable)))
+packages = os.path.join(environment, 'lib', name, 'site-packages')
+in_environment = os.path.isfile(os.path.join(environment, 'pyvenv.cfg')) and os.path.isdir(packages)
 platform = sysconfig.get_path('platstdlib', vars={'platbase': sys.base_exec_prefix, 'installed_platbase': sys.base_exec_prefix})
 print(json.dumps({
     'executable': os.path.realpath(getattr(sys, '_base_executable', None) or sys.executable),
     'prefix': sys.base_prefix,
     'library': os.path.dirname(os.path.realpath(os.__file__)),
     'dynamic_modules': os.path.join(platform, 'lib-dynload'),
+    'packages': packages if in_environment else None,
     'lib_folder': getattr(sys, 'platlibdir', 'lib'),
     'version': sys.version.splitlines()[0],
-    'name': 'python%d.%d' % sys.version_info[:2],
+    'name': name,
     'cache_tag': sys.implementation.cache_tag,
 }))
 ";
@@ -292,6 +320,7 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         prefix,
         library,
         dynamic_modules,
+        packages,
         ..
     } = description;
     let read = |path: &Path| {
@@ -310,6 +339,13 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "so"))
         .collect();
     modules.sort();
+    let package_files = packages.as_deref().map(files_below).unwrap_or_default();
+    modules.extend(
+        package_files
+            .iter()
+            .filter(|path| is_library(path))
+            .cloned(),
+    );
     for module in modules {
         if let Ok(dynamic) = read_dynamic(&read(&module)?) {
             // The linker gives a module the run path of the program that loads it.
@@ -327,6 +363,13 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
     paths.extend(linker.map(|path| (path.clone(), PathBuf::from(path))));
     let folder = finder.default_folder();
     for library in found {
+        // What packages bring along stands where they look for it.
+        let of_package = packages
+            .as_ref()
+            .is_some_and(|folder| library.host.starts_with(folder));
+        if of_package {
+            continue;
+        }
         if linker_name.as_ref() != Some(&library.name) {
             paths.push((
                 folder.join(&library.name).to_string_lossy().into_owned(),
@@ -343,7 +386,7 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
             content_hash,
         });
     }
-    let files = BTreeMap::from([
+    let mut files = BTreeMap::from([
         ("interpreter".to_owned(), ContentHash::of(&bytes)),
         (
             "shared libraries".to_owned(),
@@ -354,7 +397,14 @@ fn interpreter(description: Description) -> Result<Interpreter, String> {
             hash_library(&library, &dynamic_modules)?,
         ),
     ]);
+    if let Some(folder) = &packages {
+        files.insert(
+            "packages".to_owned(),
+            hash_files(&package_files, &[folder])?,
+        );
+    }
     Ok(Interpreter {
+        packages,
         guest_library: format!(
             "{}/{}/{}",
             Interpreter::GUEST_PREFIX,
@@ -409,17 +459,49 @@ fn hash_library(library: &Path, dynamic_modules: &Path) -> Result<ContentHash, S
         }
     }
     files.sort();
+    hash_files(&files, &[library, dynamic_modules])
+}
+
+/// Hash of files by their paths relative to the first folder that they are in.
+fn hash_files(files: &[PathBuf], folders: &[&Path]) -> Result<ContentHash, String> {
     let mut parts = Vec::new();
     for file in files {
-        let hash = ContentHash::of_file(&file)
+        let hash = ContentHash::of_file(file)
             .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-        let name = file
-            .strip_prefix(library)
-            .or(file.strip_prefix(dynamic_modules))
-            .unwrap_or(&file);
+        let name = folders
+            .iter()
+            .find_map(|folder| file.strip_prefix(folder).ok())
+            .unwrap_or(file);
         parts.push(format!("{}={hash}", name.display()));
     }
     Ok(ContentHash::of_parts(parts))
+}
+
+/// All files below a folder but byte code, sorted.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                // A link to a folder may lead back up.
+                Ok(kind) if kind.is_dir() && entry.file_name() != "__pycache__" => {
+                    folders.push(path);
+                }
+                Ok(_) if path.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Whether a file name is that of a shared library: `x.so`, `libx.so.3`.
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".so") || name.contains(".so.")
 }
 
 #[cfg(test)]

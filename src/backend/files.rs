@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A read-only folder of the host. What has been read once is answered from memory, so that a run sees one state.
 #[derive(Debug)]
-pub(super) struct HostFolder {
+pub struct HostFolder {
     root: PathBuf,
     nodes: Mutex<BTreeMap<String, Option<Node>>>,
     lists: Mutex<BTreeMap<String, Option<Vec<String>>>>,
@@ -18,7 +18,7 @@ pub(super) struct HostFolder {
 
 impl HostFolder {
     /// The folder at `root`; links that lead out of it are not followed.
-    pub(super) fn new(root: impl Into<PathBuf>) -> Self {
+    pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         Self {
             root: root.canonicalize().unwrap_or(root),
@@ -80,7 +80,7 @@ impl FileProvider for HostFolder {
     }
 }
 
-/// The standard library of an interpreter, with its byte code compiled ahead.
+/// The standard library of an interpreter, or its packages, with their byte code compiled ahead.
 ///
 /// Byte code on the host is tied to the times of its sources, which a guest does not see: each import would compile
 /// its module again, in the simulation. So byte code is made here, in the form that is not checked against its source
@@ -89,7 +89,11 @@ impl FileProvider for HostFolder {
 #[derive(Debug)]
 pub(super) struct PythonLibrary {
     sources: HostFolder,
-    dynamic_modules: HostFolder,
+    /// Where the sources are on the host, and in the guest.
+    host: PathBuf,
+    guest: String,
+    /// What stands under `lib-dynload`, if that is elsewhere.
+    dynamic_modules: Option<HostFolder>,
     interpreter: Arc<Interpreter>,
     cache: PathBuf,
     compiled: Mutex<BTreeMap<String, Option<Node>>>,
@@ -106,10 +110,31 @@ sys.stdout.buffer.write(external._code_to_hash_pyc(code, bytes(8), False))
 
 impl PythonLibrary {
     /// The library of `interpreter`; byte code is kept below `cache`.
-    pub(super) fn new(interpreter: Arc<Interpreter>, cache: &Path) -> Self {
+    pub(super) fn standard(interpreter: Arc<Interpreter>, cache: &Path) -> Self {
+        let dynamic_modules = Some(HostFolder::new(&interpreter.dynamic_modules));
         Self {
-            sources: HostFolder::new(&interpreter.standard_library),
-            dynamic_modules: HostFolder::new(&interpreter.dynamic_modules),
+            dynamic_modules,
+            ..Self::packages(
+                &interpreter.standard_library.clone(),
+                interpreter.guest_library.clone(),
+                interpreter,
+                cache,
+            )
+        }
+    }
+
+    /// Packages for `interpreter` in a folder of the host, which the guest sees at `guest`.
+    pub(super) fn packages(
+        host: &Path,
+        guest: String,
+        interpreter: Arc<Interpreter>,
+        cache: &Path,
+    ) -> Self {
+        Self {
+            sources: HostFolder::new(host),
+            host: host.to_owned(),
+            guest,
+            dynamic_modules: None,
             cache: cache.join("bytecode"),
             compiled: Mutex::default(),
             interpreter,
@@ -131,7 +156,7 @@ impl PythonLibrary {
             return None;
         };
         let executable = self.interpreter.executable.to_string_lossy();
-        let guest = format!("{}/{source}", self.interpreter.guest_library);
+        let guest = format!("{}/{source}", self.guest);
         let key = ContentHash::of_parts([
             content.as_ref(),
             guest.as_bytes(),
@@ -162,7 +187,7 @@ impl PythonLibrary {
     }
 
     fn compile(&self, source: &str, guest: &str) -> Option<Vec<u8>> {
-        let path = self.interpreter.standard_library.join(source);
+        let path = self.host.join(source);
         let arguments = ["-I", "-S", "-B", "-c", COMPILE].map(OsString::from);
         let arguments = arguments
             .into_iter()
@@ -189,6 +214,7 @@ impl PythonLibrary {
                 ..Default::default()
             },
             channel: None,
+            counting: process::Counting::default(),
         });
         let finished = finished.ok()?;
         (finished.ending == process::Ending::Exited { code: 0 }).then_some(finished.stdout)
@@ -206,15 +232,17 @@ impl FileProvider for PythonLibrary {
             compiled.insert(relative.to_owned(), node.clone());
             return node;
         }
-        if let Some(module) = relative.strip_prefix("lib-dynload/") {
-            return self.dynamic_modules.lookup(module);
+        if let Some(modules) = &self.dynamic_modules
+            && let Some(module) = relative.strip_prefix("lib-dynload/")
+        {
+            return modules.lookup(module);
         }
         self.sources.lookup(relative)
     }
 
     fn list(&self, relative: &str) -> Option<Vec<String>> {
-        match relative {
-            "lib-dynload" => self.dynamic_modules.list(""),
+        match &self.dynamic_modules {
+            Some(modules) if relative == "lib-dynload" => modules.list(""),
             _ => self.sources.list(relative),
         }
     }

@@ -4,8 +4,12 @@
 //! [`BackendFailure`] is never the artifact's fault; the artifact reaches nothing of the host but its own files; and
 //! two runs do not see each other.
 mod files;
+pub mod gem5;
 pub mod native;
 pub mod sim;
+pub mod verified;
+
+pub use files::HostFolder;
 
 use crate::artifact::Artifact;
 use crate::measurement::{BackendFailure, BackendName, Measurement};

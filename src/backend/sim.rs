@@ -46,6 +46,22 @@ pub struct Sim {
     options: Options,
     kind: Kind,
     python_worlds: Mutex<Option<(ContentHash, World)>>,
+    /// How an empty script ended, by interpreter and limits: what is needed before a program's own first line.
+    empty_scripts: Kept<Exit>,
+}
+
+/// How a run gets to its end. All ways give the same measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the first instruction to the last.
+    Unbroken,
+    /// From the snapshots of interpreter and loaded candidate, where there are such; they are made first if need be.
+    Kept,
+    /// By a snapshot at the last block boundary before this instruction, from which another simulation goes on.
+    Broken {
+        /// Instructions since the start.
+        at: u64,
+    },
 }
 
 /// One pool a timing model: the code is compiled for each, so that none pays for the choice.
@@ -158,6 +174,7 @@ impl Sim {
             options,
             kind,
             python_worlds: Mutex::default(),
+            empty_scripts: Kept::new(8),
         }
     }
 
@@ -172,11 +189,13 @@ impl Sim {
         program: &Program,
         points: Option<(ContentHash, SnapshotPoints)>,
         limits: &Limits,
+        way: Way,
     ) -> (Outcome, usize) {
         let started = Instant::now();
         let expired = || started.elapsed() > self.options.wall_clock;
-        let simulation = match (points, &program.device) {
-            (Some((interpreter, points)), Some(device)) => self.warm(
+        let simulation = match (points, &program.device, way) {
+            (_, _, Way::Broken { at }) => self.broken(pool, program, limits, at, &expired),
+            (Some((interpreter, points)), Some(device), Way::Kept) => self.warm(
                 pool,
                 program,
                 device,
@@ -210,6 +229,28 @@ impl Sim {
         Simulation::new(guest, pool.core.clone(), pool.engine(), *limits)
             .map(Begun::Ready)
             .map_err(|error| Box::new(load_failure(error.to_string())))
+    }
+
+    /// A simulation that has been taken up from a snapshot on its way, by an engine without blocks.
+    fn broken<T: Timing>(
+        &self,
+        pool: &Pool<T>,
+        program: &Program,
+        limits: &Limits,
+        at: u64,
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Begun<T>, Box<Outcome>> {
+        let Begun::Ready(mut simulation) = self.fresh(pool, program, limits)? else {
+            unreachable!("a fresh simulation has not ended")
+        };
+        if let Some(exit) = simulation.run_near(at, expired) {
+            return Ok(Begun::Ended(simulation, exit));
+        }
+        let snapshot = simulation.snapshot();
+        pool.give_back(simulation.into_engine());
+        let features = Features::from_cpuid(&pool.profile.cpuid);
+        let resumed = Simulation::resume(&snapshot, Engine::new(features));
+        Ok(Begun::Ready(resumed))
     }
 
     /// A simulation that stands where the test is about to be read: behind what every candidate of the interpreter does
@@ -323,10 +364,17 @@ impl Sim {
         arguments.push(script);
         // PYTHONHASHSEED has 32 bits; 0 means no randomisation, which is what seed 0 stands for.
         let hash_seed = (self.options.seed % (1 << 32)) as u32;
-        let environment = Interpreter::environment(Interpreter::GUEST_PREFIX, hash_seed)
-            .into_iter()
-            .map(|(name, value)| format!("{name}={value}").into_bytes())
-            .collect();
+        let environment = Interpreter::environment(
+            Interpreter::GUEST_PREFIX,
+            interpreter
+                .packages
+                .as_ref()
+                .map(|_| Interpreter::GUEST_PACKAGES),
+            hash_seed,
+        )
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}").into_bytes())
+        .collect();
         Ok(Program {
             path: interpreter.guest_executable.clone(),
             arguments: arguments.into_iter().map(String::into_bytes).collect(),
@@ -353,10 +401,87 @@ impl Sim {
         }
         let mut world = World::new();
         add_files(&mut world, &interpreter.libraries)?;
-        let library = PythonLibrary::new(Arc::clone(interpreter), &self.options.cache);
+        let cache = &self.options.cache;
+        let library = PythonLibrary::standard(Arc::clone(interpreter), cache);
         world.add_host_tree(&interpreter.guest_library, Arc::new(library));
+        if let Some(folder) = &interpreter.packages {
+            let guest = Interpreter::GUEST_PACKAGES;
+            let packages =
+                PythonLibrary::packages(folder, guest.to_owned(), Arc::clone(interpreter), cache);
+            world.add_host_tree(guest, Arc::new(packages));
+        }
         *kept = Some((key, world.clone()));
         Ok(world)
+    }
+
+    /// Runs an artifact one way or another.
+    pub(super) fn run_by(
+        &self,
+        way: Way,
+        artifact: &Artifact,
+        arguments: &[Vec<u8>],
+        stdin: &[u8],
+        limits: &Limits,
+    ) -> Result<Measurement, BackendFailure> {
+        let program = self.program(artifact, arguments, stdin)?;
+        let points = match artifact {
+            Artifact::Python(python) => python.snapshot_points(),
+            Artifact::Elf(_) => None,
+        };
+        let warm = points.map(|points| (artifact.fingerprint().content_hash(), points));
+        let (outcome, inputs_read) = self.outcome(&program, warm, limits, way);
+        match (&outcome.exit, points, artifact) {
+            (Exit::WallClock | Exit::LoadFailed { .. }, ..) => {}
+            // Nothing of the candidate is known by then: its verdict cannot depend on what happened.
+            (exit, Some(points), _) if inputs_read <= points.interpreter => {
+                return Err(not_begun(exit));
+            }
+            (Exit::Exited { code: 0 }, ..) => {}
+            (_, None, Artifact::Python(python)) => self.check_empty_script(python, limits)?,
+            _ => {}
+        }
+        Ok(self.measurement(outcome))
+    }
+
+    fn outcome(
+        &self,
+        program: &Program,
+        warm: Option<(ContentHash, SnapshotPoints)>,
+        limits: &Limits,
+        way: Way,
+    ) -> (Outcome, usize) {
+        match &self.kind {
+            Kind::Atomic(pool) => self.simulate(pool, program, warm, limits, way),
+            Kind::Simple(pool) => self.simulate(pool, program, warm, limits, way),
+            Kind::Blocking(pool) => self.simulate(pool, program, warm, limits, way),
+            Kind::OutOfOrder(pool) => self.simulate(pool, program, warm, limits, way),
+        }
+    }
+
+    /// Whether the interpreter comes through a script without a line under these limits. Asked when a script of a
+    /// candidate has failed, which has no driver that would tell how far it came.
+    fn check_empty_script(
+        &self,
+        python: &PythonArtifact,
+        limits: &Limits,
+    ) -> Result<(), BackendFailure> {
+        let interpreter = python.fingerprint.content_hash().to_string();
+        let key = ContentHash::of_parts([interpreter, format!("{limits:?}")]);
+        let exit = match self.empty_scripts.get(&key) {
+            Some(exit) => exit,
+            None => {
+                let empty = Artifact::Python(python.without_a_line());
+                let program = self.program(&empty, &[], &[])?;
+                let (outcome, _) = self.outcome(&program, None, limits, Way::Unbroken);
+                let exit = Arc::new(outcome.exit);
+                self.empty_scripts.put(key, Arc::clone(&exit));
+                exit
+            }
+        };
+        match &*exit {
+            Exit::Exited { code: 0 } => Ok(()),
+            exit => Err(not_begun(exit)),
+        }
     }
 
     fn measurement(&self, outcome: Outcome) -> Measurement {
@@ -393,29 +518,12 @@ impl Backend for Sim {
         stdin: &[u8],
         limits: &Limits,
     ) -> Result<Measurement, BackendFailure> {
-        let program = self.program(artifact, arguments, stdin)?;
-        let points = match artifact {
-            Artifact::Python(python) => python.snapshot_points(),
-            Artifact::Elf(_) => None,
+        let way = if self.options.snapshots {
+            Way::Kept
+        } else {
+            Way::Unbroken
         };
-        let warm = points
-            .filter(|_| self.options.snapshots)
-            .map(|points| (artifact.fingerprint().content_hash(), points));
-        let (outcome, inputs_read) = match &self.kind {
-            Kind::Atomic(pool) => self.simulate(pool, &program, warm, limits),
-            Kind::Simple(pool) => self.simulate(pool, &program, warm, limits),
-            Kind::Blocking(pool) => self.simulate(pool, &program, warm, limits),
-            Kind::OutOfOrder(pool) => self.simulate(pool, &program, warm, limits),
-        };
-        match (&outcome.exit, points) {
-            (Exit::WallClock | Exit::LoadFailed { .. }, _) => {}
-            // Nothing of the candidate is known by then: its verdict cannot depend on what happened.
-            (exit, Some(points)) if inputs_read <= points.interpreter => {
-                return Err(not_begun(exit));
-            }
-            _ => {}
-        }
-        Ok(self.measurement(outcome))
+        self.run_by(way, artifact, arguments, stdin, limits)
     }
 }
 
@@ -455,7 +563,7 @@ fn nonce(artifact: &Artifact, seed: u64) -> [u8; 16] {
 }
 
 /// Where a program without a name of its own stands in the guest: its host path must not change its counts.
-const PROGRAM_PATH: &str = "/job/program";
+pub(super) const PROGRAM_PATH: &str = "/job/program";
 
 fn elf_program(elf: &ElfArtifact) -> Result<Program, BackendFailure> {
     let mut world = World::new();

@@ -1,5 +1,6 @@
 //! The table of errors.
 use super::Comparison;
+use super::microbenchmark::{ITERATIONS, Measured};
 use std::fmt::Write;
 
 /// The comparisons as text: a table a machine and group, with the mean and the largest absolute error of the cycles and
@@ -44,6 +45,39 @@ pub fn table(rows: &[Comparison]) -> String {
             100.0 * worst,
             spearman(group)
         );
+    }
+    out
+}
+
+/// Microbenchmarks as text, with what was computed by hand where it was.
+pub fn micro_table(machine: &str, rows: &[Measured]) -> String {
+    let mut out = format!(
+        "{machine}, cycles an iteration\n  {:<20} {:>10} {:>10} {:>9}  {}\n",
+        "microbenchmark", "measured", "by hand", "error", "arithmetic"
+    );
+    let iterations = f64::from(ITERATIONS);
+    for row in rows {
+        let measured = row.cycles as f64;
+        let _ = write!(
+            out,
+            "  {:<20} {:>10.3}",
+            row.benchmark.name,
+            measured / iterations
+        );
+        match (row.expected, row.expected_cycles()) {
+            (Some(expected), Some(cycles)) => {
+                let error = 100.0 * (measured / cycles - 1.0);
+                let _ = writeln!(
+                    out,
+                    " {:>10.3} {error:>+8.2}%  {}",
+                    cycles / iterations,
+                    expected.arithmetic
+                );
+            }
+            _ => {
+                let _ = writeln!(out, " {:>10} {:>9}  {}", "-", "-", row.benchmark.feature);
+            }
+        }
     }
     out
 }

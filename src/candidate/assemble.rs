@@ -58,6 +58,7 @@ pub fn assemble(problem: &Problem, answer: &Answer) -> Option<Candidate> {
                 Language::Python => Candidate::PythonProgram { source },
             })
         }
+        (Form::Calls(calls), language) => super::calls::assemble(calls, language, answer),
         (
             Form::Function {
                 prompt,
@@ -66,42 +67,27 @@ pub fn assemble(problem: &Problem, answer: &Answer) -> Option<Candidate> {
             },
             language,
         ) => {
-            let code = extract(answer, language, Some(entry_point));
-            let alone = match answer {
-                Answer::Solution(_) => true,
-                Answer::Completion(_) => repeats_signature(prompt, &code, language, entry_point),
-            };
-            let code = match (language, alone) {
-                (Language::Python, true) => code.into_owned(),
-                (Language::Python, false) => until_stop(&code, entry_point),
-                (Language::Cpp, true) => without_main(&code),
-                (Language::Cpp, false) => until_end(prompt, &code, entry_point),
-            };
-            if code.trim().is_empty() {
-                return None;
-            }
-            let (entry_point, test) = (entry_point.clone(), test.clone());
+            let mut source = function_source(prompt, language, entry_point, answer)?;
+            let (entry_point, mut test) = (entry_point.clone(), test.clone());
             Some(match language {
-                Language::Python => {
-                    let head = if alone {
-                        python_header(prompt, &entry_point)
-                    } else {
-                        prompt
-                    };
-                    Candidate::PythonFunction {
-                        source: joined(head, &code),
-                        entry_point,
-                        test,
-                    }
-                }
+                Language::Python => Candidate::PythonFunction {
+                    source,
+                    entry_point,
+                    test,
+                },
                 Language::Cpp => {
-                    let head = if alone {
-                        cpp_header(prompt, &code)
-                    } else {
-                        prompt
-                    };
+                    // A test that begins by closing the function: completions of such data sets leave it open.
+                    if let Some(rest) = test.trim_start().strip_prefix('}') {
+                        let functions = cpp_text::functions(&source);
+                        let is_open = (functions.iter().rfind(|f| f.name == entry_point))
+                            .is_some_and(|f| f.end.is_none());
+                        if is_open {
+                            source.push_str("}\n");
+                        }
+                        test = rest.into();
+                    }
                     Candidate::CppFunction {
-                        source: format!("{CPP_INCLUDES}{}", joined(head, &code)),
+                        source: format!("{CPP_INCLUDES}{source}"),
                         entry_point,
                         test,
                     }
@@ -111,8 +97,37 @@ pub fn assemble(problem: &Problem, answer: &Answer) -> Option<Candidate> {
     }
 }
 
+/// The source that defines a function, from its prompt and an answer; `None` where the answer has no code.
+pub(super) fn function_source(
+    prompt: &str,
+    language: Language,
+    entry_point: &str,
+    answer: &Answer,
+) -> Option<String> {
+    let code = extract(answer, language, Some(entry_point));
+    let alone = match answer {
+        Answer::Solution(_) => true,
+        Answer::Completion(_) => repeats_signature(prompt, &code, language, entry_point),
+    };
+    let code = match (language, alone) {
+        (Language::Python, true) => code.into_owned(),
+        (Language::Python, false) => until_stop(&code, entry_point),
+        (Language::Cpp, true) => without_main(&code),
+        (Language::Cpp, false) => until_end(prompt, &code, entry_point),
+    };
+    if code.trim().is_empty() {
+        return None;
+    }
+    let head = match (language, alone) {
+        (_, false) => prompt,
+        (Language::Python, true) => python_header(prompt, entry_point),
+        (Language::Cpp, true) => cpp_header(prompt, &code),
+    };
+    Some(joined(head, &code))
+}
+
 /// One after the other, the second on a new line; the result ends in one.
-fn joined(head: &str, code: &str) -> String {
+pub(super) fn joined(head: &str, code: &str) -> String {
     let between = if head.is_empty() || head.ends_with('\n') {
         ""
     } else {
@@ -225,7 +240,7 @@ fn until_end(prompt: &str, code: &str, entry_point: &str) -> String {
     }
 }
 
-fn without_main(code: &str) -> String {
+pub(super) fn without_main(code: &str) -> String {
     let functions = cpp_text::functions(code);
     match functions.iter().find(|f| f.name == "main") {
         Some(main) => format!(
@@ -251,6 +266,7 @@ mod tests {
                 test: "def check(candidate): candidate(1)".into(),
             },
             canonical: None,
+            judging: crate::verdict::Judging::default(),
         };
         assemble(&problem, &answer).map(|candidate| match candidate {
             Candidate::PythonFunction { source, .. } => source,
@@ -270,6 +286,7 @@ mod tests {
                 test: "int main(){ f(1); }".into(),
             },
             canonical: None,
+            judging: crate::verdict::Judging::default(),
         };
         assemble(&problem, &answer).map(|candidate| match candidate {
             Candidate::CppFunction { source, .. } => {

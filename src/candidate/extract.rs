@@ -10,7 +10,7 @@ use super::Answer;
 use crate::dataset::{Language, cpp_text};
 use std::borrow::Cow;
 
-/// The code in `answer`. `wanted` is the name of the function that it should define (`main`, for C++ programs).
+/// The code in `answer`. `wanted` is the name of the function or class that it should define (`main`, for C++ programs).
 pub fn extract<'a>(answer: &'a Answer, language: Language, wanted: Option<&str>) -> Cow<'a, str> {
     let text = answer.text();
     let Some(first) = fences(text).next() else {
@@ -34,12 +34,26 @@ pub fn extract<'a>(answer: &'a Answer, language: Language, wanted: Option<&str>)
         .map_or(text.into(), |block| block.code().into_owned().into())
 }
 
-/// Whether a source defines a function at its outermost level.
+/// Whether a source defines a function or class at its outermost level.
 pub(super) fn defines(source: &str, language: Language, name: &str) -> bool {
+    if names_class(source, name) {
+        return true;
+    }
     match language {
         Language::Python => crate::dataset::python_defines(source, name),
         Language::Cpp => cpp_text::functions(source).iter().any(|f| f.name == name),
     }
+}
+
+/// Whether a source has the words `class name` or `struct name` at the beginning of a line.
+pub(super) fn names_class(source: &str, name: &str) -> bool {
+    source.lines().any(|line| {
+        (line
+            .strip_prefix("class ")
+            .or_else(|| line.strip_prefix("struct ")))
+        .and_then(|rest| rest.trim_start().strip_prefix(name))
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
 }
 
 /// Whether text before a fence goes on with a function body, and is not prose.

@@ -3,6 +3,7 @@
 //! `import` reads answers, `extract` finds the code in one, `assemble` puts it together with its problem. The rules
 //! stand at the top of each file; nothing in an answer is corrected.
 mod assemble;
+mod calls;
 mod extract;
 mod import;
 #[cfg(test)]
@@ -11,6 +12,8 @@ mod real_data;
 pub use assemble::assemble;
 pub use extract::extract;
 pub use import::{ANSWER_BYTES_MAX, Imported, import, import_bytes};
+
+use crate::dataset::Signature;
 
 /// A model's answer to a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,22 @@ pub enum Candidate {
     PythonProgram {
         /// The script.
         source: String,
+    },
+    /// A C++ function or class that a driver of ours calls.
+    CppCalls {
+        /// The answer with what stands before it.
+        source: String,
+        /// Definitions of nodes that the answer takes for granted.
+        definitions: String,
+        /// What is called, or why the answer has no such thing.
+        signature: Result<Signature, String>,
+    },
+    /// A Python function or class that a driver of ours calls.
+    PythonCalls {
+        /// The module.
+        source: String,
+        /// What is called, as the driver reads it: a JSON object.
+        target: String,
     },
     /// A Python function with a test in the HumanEval form.
     PythonFunction {

@@ -109,7 +109,7 @@ fn every_answer_of_the_real_models_is_read() {
     ] {
         let path = data(&format!("samples/humaneval_py/{name}.jsonl.gz"));
         let Some(path) = path else { return };
-        let imported = import(&path, &problems).unwrap();
+        let imported = import(&path, &problems, "m").unwrap();
         assert!(
             imported.refused.is_empty() && imported.unknown_tasks.is_empty(),
             "{name}"

@@ -23,12 +23,22 @@ pub(super) enum Command {
     Evaluate(EvaluateArgs),
     /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
     Demo(DemoArgs),
+    /// Compare programs or models by speed: exactly in the simulator, with statistics natively.
+    Compare(CompareArgs),
+    /// Run the same candidates natively and simulated, and say how far both agree.
+    Agree(AgreeArgs),
+    /// Measure and decide as published studies do.
+    Protocol(ProtocolArgs),
     /// Compare the timing models with captures of another simulator and print the table of errors.
     Calibrate(CalibrateArgs),
+    /// List the data sets that can be read, or check the files of one.
+    Datasets(DatasetsArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
     Machines(MachinesArgs),
+    /// Look at your gem5, or have it write down a machine's whole configuration.
+    Gem5(Gem5CommandArgs),
 }
 
 /// Which processor is simulated.
@@ -40,6 +50,9 @@ pub(super) struct MachineArgs {
     /// Override one key of the machine model, such as `l2.ways=8`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
 }
 
 /// Where programs run.
@@ -49,6 +62,16 @@ pub(super) enum BackendChoice {
     Sim,
     /// The host processor, in a sandboxed child: CPU time and memory instead of counts.
     Native,
+    /// Your own gem5, on the same machine file: a process for each run.
+    Gem5,
+}
+
+/// Which gem5 is used.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Gem5Args {
+    /// gem5's executable, or its source tree once it is built; without, TICKMARK_GEM5 or PATH names it.
+    #[arg(long = "gem5", value_name = "PATH")]
+    pub(super) gem5: Option<PathBuf>,
 }
 
 /// What a program may use.
@@ -80,6 +103,14 @@ pub(super) struct RunArgs {
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
     #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
+    /// Copy gem5's output folder (statistics, configuration, its job) to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(super) gem5_out: Option<PathBuf>,
+    #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Print one JSON object instead of the program's output and a summary.
     #[arg(long)]
@@ -90,6 +121,10 @@ pub(super) struct RunArgs {
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Name by which the program is called (`argv[0]`). Without, it is `program` whatever the file's name is, so that
     /// the name does not change the counts; programs that are many in one, such as busybox, need theirs.
     #[arg(long, value_name = "NAME")]
@@ -108,10 +143,19 @@ pub(super) struct CandidateArgs {
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
     #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
+    #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
     #[arg(long)]
     pub(super) no_snapshot: bool,
+    /// Run every job several times, from the start and from snapshots, and compare every counter, exit and output; a
+    /// job whose runs differ is a failure of ours, and the exit code is then 4.
+    #[arg(long)]
+    pub(super) verify_determinism: bool,
     /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
     #[arg(long, value_name = "LEVEL", default_value = "O2")]
     pub(super) optimisation: String,
@@ -159,20 +203,61 @@ pub(super) struct CandidateArgs {
 /// `tickmark evaluate`.
 #[derive(Debug, Args)]
 pub(super) struct EvaluateArgs {
-    /// Form of the data set: humaneval, humaneval-x or stdio.
-    #[arg(long, value_name = "FORM")]
+    /// Name of the data set, as `tickmark datasets` lists them.
+    #[arg(long, value_name = "NAME")]
     pub(super) dataset: String,
-    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
-    pub(super) problems: PathBuf,
+    /// The data set's files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) problems: Vec<PathBuf>,
     /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
     /// data set's own solutions. May be repeated.
     #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
     pub(super) samples: Vec<String>,
-    /// Language of the candidates of stdio problems: cpp or python.
+    /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// Who tells the right results that the files do not have: `reference` (the data set's own solutions) or
+    /// `agreement` (what most of the models' first answers give).
+    #[arg(long, value_name = "WHO", default_value = "reference")]
+    pub(super) expected: String,
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark datasets`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<DatasetsCommand>,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What `tickmark datasets` can do besides listing.
+#[derive(Debug, Subcommand)]
+pub(super) enum DatasetsCommand {
+    /// Say how many problems of the files can be used, and why the others cannot.
+    Check(DatasetsCheckArgs),
+}
+
+/// `tickmark datasets check`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsCheckArgs {
+    /// Name of the data set.
+    pub(super) name: String,
+    /// Its files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Language of the candidates where the data set serves both: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// Also build the driver of every problem that has a template.
+    #[arg(long)]
+    pub(super) build: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `tickmark demo`.
@@ -182,15 +267,261 @@ pub(super) struct DemoArgs {
     pub(super) candidates: CandidateArgs,
 }
 
+/// What is compared natively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MetricChoice {
+    /// CPU time: of the timed calls of functions, of the whole run of programs.
+    CpuTime,
+    /// Wall-clock time of the whole run.
+    WallTime,
+    /// Retired instructions; natively in user mode, by the processor's counter.
+    Instructions,
+    /// Core cycles; natively in user mode, by the processor's counter.
+    Cycles,
+}
+
+/// Who is compared, and how they are built and run.
+#[derive(Clone, Debug, Args)]
+pub(super) struct EntrantArgs {
+    /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
+    /// `--dataset`: models as NAME=FILE of samples, or `canonical`; the first sample of each problem counts.
+    #[arg(value_name = "ENTRANT", required = true)]
+    pub(super) entrants: Vec<std::ffi::OsString>,
+    /// Form of the data set whose problems the models answer.
+    #[arg(long, value_name = "FORM", requires = "problems")]
+    pub(super) dataset: Option<String>,
+    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
+    #[arg(long, value_name = "PATH", requires = "dataset")]
+    pub(super) problems: Option<PathBuf>,
+    /// Language of the candidates of stdio problems: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// A file for the standard input of programs; may be repeated, each is a test case.
+    #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
+    pub(super) stdin: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
+    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(super) repetitions: usize,
+    /// Native runs: runs of each before them, judged but not timed.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) warm_up: usize,
+    /// Native runs: the only processor on which candidates run.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) cpu: Option<usize>,
+    /// Native runs: leave the address layout to chance (ASLR) instead of fixing it.
+    #[arg(long)]
+    pub(super) random_layout: bool,
+    /// Native runs: CPU time that a run may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) max_cpu: u64,
+    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
+    #[arg(long, value_name = "LEVEL", default_value = "O2")]
+    pub(super) optimisation: String,
+    /// Link C++ candidates dynamically, as position-independent executables.
+    #[arg(long)]
+    pub(super) dynamic: bool,
+    /// Instruction set of C++ candidates, as after `-march=`.
+    #[arg(long, value_name = "ISA", default_value = "x86-64")]
+    pub(super) isa: String,
+    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) compiler: Option<PathBuf>,
+    /// Python interpreter, as a path or a name in PATH; without, python3.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) python: Option<PathBuf>,
+    /// Seed of the order of runs, of the bootstrap, and of everything that is random in the guest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+}
+
+/// `tickmark compare`.
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// Where the entrants run.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
+    pub(super) backend: BackendChoice,
+    /// What is compared; without, CPU time natively, cycles in the simulator (instructions on machines that only count).
+    #[arg(long, value_enum)]
+    pub(super) metric: Option<MetricChoice>,
+    /// Highest p-value at which a native difference is called one, 0 to below 0.5.
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub(super) level: f64,
+    /// Percent within which two entrants are called equal natively if the whole interval lies there.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub(super) equal_within: f64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark agree`.
+#[derive(Debug, Args)]
+pub(super) struct AgreeArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// What is taken natively; without, CPU time. The simulator gives cycles (instructions on machines that only count).
+    #[arg(long, value_enum)]
+    pub(super) metric: Option<MetricChoice>,
+    /// A file for the scatter plot of speed-ups (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(super) plot: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol`.
+#[derive(Debug, Args)]
+pub(super) struct ProtocolArgs {
+    #[command(subcommand)]
+    pub(super) protocol: ProtocolCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProtocolCommand {
+    /// Le et al. 2026: is the performant solution of a task faster than the canonical one?
+    Le2026(LeArgs),
+    /// DSEffi-Bench 2026: data-science code on generated inputs, against the spectrum of all solutions.
+    Dseffi2026(DseffiArgs),
+    /// JETO 2026: does a patch make the tests of a Java project faster?
+    Jeto2026(JetoArgs),
+}
+
+/// `tickmark protocol le2026`.
+#[derive(Debug, Args)]
+pub(super) struct LeArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// CPU time that a run of a suite may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(super) limit: u64,
+    /// Take wall-clock time instead of CPU time natively.
+    #[arg(long)]
+    pub(super) wall_time: bool,
+    /// Only simulate: nothing runs on this host itself.
+    #[arg(long)]
+    pub(super) simulated_only: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol dseffi2026`.
+#[derive(Debug, Args)]
+pub(super) struct DseffiArgs {
+    /// The instances, as JSON lines (`.gz` accepted).
+    #[arg(long, value_name = "FILE")]
+    pub(super) instances: PathBuf,
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// Run in the simulator instead of natively.
+    #[arg(long)]
+    pub(super) simulated: bool,
+    /// Use only the first stress inputs of each instance, as simulation is slower; the report says so.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) stress_inputs: Option<usize>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol jeto2026`.
+#[derive(Debug, Args)]
+pub(super) struct JetoArgs {
+    /// The original tree.
+    #[arg(long, value_name = "DIR", conflicts_with = "recorded")]
+    pub(super) original: Option<PathBuf>,
+    /// The patch (unified diff), or the ground truth where a test class is judged.
+    #[arg(long, value_name = "FILE")]
+    pub(super) patch: Option<PathBuf>,
+    /// Judge this generated test class, alone, on the original against the ground truth.
+    #[arg(long, value_name = "FILE")]
+    pub(super) test_class: Option<PathBuf>,
+    /// Line of shell that builds a tree; run once in each.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) build: Option<String>,
+    /// Line of shell that runs the tests and writes JUnit's XML; TICKMARK_TEST_CLASSES and TICKMARK_MODULES tell which.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) test: Option<String>,
+    /// Folder of the XML reports within a tree; emptied before each round.
+    #[arg(long, value_name = "DIR", default_value = "target/surefire-reports")]
+    pub(super) reports: PathBuf,
+    /// Rounds of both trees behind one of warm-up.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(super) rounds: usize,
+    /// Wall-clock limit of a command in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(super) limit: u64,
+    /// Judge recorded rounds instead: `original/round-N` and `patched/round-N` with the XML reports below.
+    #[arg(long, value_name = "DIR")]
+    pub(super) recorded: Option<PathBuf>,
+    /// Ask for 10% at p 0.05 instead of 5% at p 0.10.
+    #[arg(long)]
+    pub(super) conservative: bool,
+    /// Let the project's commands run on this host, without a sandbox.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
 /// `tickmark calibrate`.
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArgs {
+    /// Compare with your own gem5, which runs the same programs now: the shipped microbenchmarks, or with `--captures`
+    /// the executables of that folder.
+    #[arg(long, value_name = "gem5", value_parser = ["gem5"])]
+    pub(super) backend: Option<String>,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "gem5",
+        requires = "backend"
+    )]
+    pub(super) gem5_frozen: Option<PathBuf>,
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
-    pub(super) captures: PathBuf,
-    /// Only this machine.
-    #[arg(long, value_name = "NAME")]
+    pub(super) captures: Option<PathBuf>,
+    /// The shipped microbenchmarks against what was computed by hand; this is also what happens without `--captures`.
+    #[arg(long)]
+    pub(super) micro: bool,
+    /// Only this machine: a name from `tickmark machines`, or a TOML file for microbenchmarks.
+    #[arg(long, value_name = "NAME|FILE")]
     pub(super) machine: Option<String>,
+    /// Override one key of the machine for microbenchmarks; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "machine")]
+    pub(super) overrides: Vec<String>,
+    /// Only this microbenchmark; may be repeated.
+    #[arg(long = "only", value_name = "MICROBENCHMARK")]
+    pub(super) only: Vec<String>,
 }
 
 /// `tickmark doctor`.
@@ -199,6 +530,51 @@ pub(super) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// `tickmark gem5`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CommandArgs {
+    #[command(subcommand)]
+    pub(super) command: Gem5Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Gem5Command {
+    /// Find gem5, say what it is, and whether it can run the machines that it is compared on.
+    Check(Gem5CheckArgs),
+    /// Have gem5 write the complete configuration of a machine, for runs in process or to read.
+    Freeze(Gem5FreezeArgs),
+    /// Run one job of a frozen configuration: what this program starts for itself.
+    #[command(hide = true)]
+    Worker {
+        /// The job.
+        job: PathBuf,
+    },
+}
+
+/// `tickmark gem5 check`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CheckArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `tickmark gem5 freeze`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5FreezeArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Folder for the configuration: `config.ini` as gem5 writes it, and `frozen.json`, which says of what it is.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
 }
 
 /// `tickmark machines`.

@@ -2,19 +2,21 @@
 use super::args::{BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, cache_folder};
 use super::error::CliError;
 use super::progress::Told;
-use super::run::mebibytes;
+use super::run::{mebibytes, not_for_native, verification_status};
 use super::{Status, machines, print_data};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
+use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
+use crate::backend::verified::Verified;
 use crate::candidate::{Answer, import};
 use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
 use crate::evaluation::{
-    BackendRunner, EvaluationResult, Journal, Model, Observer, Plan, demo_plans, evaluate_onto,
+    Authority, BackendRunner, Completion, EvaluationResult, Journal, Model, Observer, Plan,
+    Programs, demo_plans, evaluate_onto, sources,
 };
 use crate::report;
-use crate::verdict::Comparison;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,22 +32,11 @@ impl From<Defect> for CliError {
 }
 
 pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
-    let form: DatasetForm = args
-        .dataset
-        .parse()
-        .map_err(|e: String| CliError::usage(e, ""))?;
-    let language = match args.language.as_str() {
-        "cpp" => Language::Cpp,
-        "python" => Language::Python,
-        other => {
-            return Err(CliError::usage(
-                format!("unknown language `{other}`"),
-                "it is one of `cpp` and `python`",
-            ));
-        }
-    };
-    let loaded = dataset::load(form, &args.problems, language)?;
+    let form = dataset_form(&args.dataset)?;
+    let language = language(&args.language)?;
+    let loaded = dataset::load_all(form, &args.problems, language)?;
     tell_defects(&loaded.skipped);
+    tell_defects(&loaded.left_out);
     let mut models = Vec::new();
     for text in &args.samples {
         models.push(model(text, &loaded.problems)?);
@@ -58,17 +49,58 @@ pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
             ));
         }
     }
-    let result = run(
+    let authority = authority(&args.expected, &models)?;
+    let (result, failure) = run(
         loaded,
+        &authority,
         models,
         &args.candidates,
         args.candidates.out.as_deref(),
     )?;
-    show(&[(form.name(), result)], &args.candidates)
+    show(&[(form.name(), result)], failure, &args.candidates)
+}
+
+/// The data set of this name.
+pub(super) fn dataset_form(name: &str) -> Result<DatasetForm, CliError> {
+    name.parse()
+        .map_err(|error: String| CliError::usage(error, ""))
+}
+
+/// The language of this name.
+pub(super) fn language(name: &str) -> Result<Language, CliError> {
+    match name {
+        "cpp" => Ok(Language::Cpp),
+        "python" => Ok(Language::Python),
+        other => Err(CliError::usage(
+            format!("unknown language `{other}`"),
+            "it is one of `cpp` and `python`",
+        )),
+    }
+}
+
+/// Who tells what is right where the files do not.
+fn authority(name: &str, models: &[Model]) -> Result<Authority, CliError> {
+    match name {
+        "reference" => Ok(Authority::Reference),
+        "agreement" => {
+            let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
+            for model in models {
+                for (id, given) in &model.answers {
+                    let known = answers.entry(id.clone()).or_default();
+                    known.extend(given.first().cloned());
+                }
+            }
+            Ok(Authority::Agreement(answers))
+        }
+        other => Err(CliError::usage(
+            format!("`--expected {other}` is unknown"),
+            "it is one of `reference` and `agreement`",
+        )),
+    }
 }
 
 /// The model of one `--samples`.
-fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
+pub(super) fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
     let Some((name, file)) = text.split_once('=') else {
         if text == "canonical" {
             return canonical(problems);
@@ -84,7 +116,7 @@ fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
             "write it as NAME=FILE",
         ));
     }
-    let imported = import(Path::new(file), problems)?;
+    let imported = import(Path::new(file), problems, name)?;
     tell_defects(&imported.refused);
     if !imported.unknown_tasks.is_empty() {
         let samples: usize = imported.unknown_tasks.values().sum();
@@ -130,7 +162,7 @@ fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
     })
 }
 
-fn tell_defects(defects: &[Defect]) {
+pub(super) fn tell_defects(defects: &[Defect]) {
     const SHOWN: usize = 20;
     for defect in defects.iter().take(SHOWN) {
         eprintln!("warning: {defect}");
@@ -140,12 +172,14 @@ fn tell_defects(defects: &[Defect]) {
     }
 }
 
+/// Carries out an evaluation; the status is the exit code for the case that rows are missing.
 fn run(
     loaded: Loaded,
+    authority: &Authority,
     models: Vec<Model>,
     args: &CandidateArgs,
     out: Option<&Path>,
-) -> Result<EvaluationResult, CliError> {
+) -> Result<(EvaluationResult, Status), CliError> {
     let machine = machines::resolve(&args.machine)?;
     if args.k.contains(&0) {
         return Err(CliError::usage(
@@ -169,8 +203,13 @@ fn run(
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
         python: args.python.clone(),
+        cache: Some(cache_folder()),
     });
     let limits = args.limits.limits()?;
+    let programs = Programs::new(&toolchain, &cache_folder())?;
+    let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
+    let (loaded, left_out) = completion.complete(loaded, authority);
+    tell_defects(&left_out);
     let language = loaded
         .problems
         .first()
@@ -183,6 +222,10 @@ fn run(
     );
     provenance.insert("build_options".to_owned(), format!("{options:?}").into());
     provenance.insert("limits".to_owned(), json!(limits));
+    let sources = sources(&loaded.problems);
+    if !sources.is_empty() {
+        provenance.insert("expected_results".to_owned(), json!(sources));
+    }
     let mut plan = Plan {
         problems: loaded.problems,
         skipped: loaded.skipped,
@@ -191,7 +234,6 @@ fn run(
         threads: args.threads,
         provenance,
     };
-    let comparison = Comparison::default();
     match args.backend {
         BackendChoice::Sim => {
             let sim = Sim::new(Options {
@@ -206,25 +248,68 @@ fn run(
             plan.provenance
                 .insert("machine".to_owned(), machine.effective());
             plan.provenance.insert("seed".to_owned(), args.seed.into());
+            if args.verify_determinism {
+                let verified = Verified::new(&sim);
+                // A key of its own: what an earlier evaluation found has not been verified.
+                let settings = format!("{settings} verified");
+                plan.provenance
+                    .insert("determinism_verified".to_owned(), true.into());
+                let runner = BackendRunner::new(
+                    &verified, &toolchain, &options, language, limits, &programs, &settings,
+                )?;
+                let result = carry_out(&plan, &runner, &verified, out)?;
+                return Ok((result, verification_status(&verified)));
+            }
             let runner = BackendRunner::new(
-                &sim, &toolchain, &options, language, limits, comparison, &settings,
+                &sim, &toolchain, &options, language, limits, &programs, &settings,
             )?;
-            carry_out(&plan, &runner, &sim, out)
+            carry_out(&plan, &runner, &sim, out).map(unverified)
+        }
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            Err(not_for_native())
         }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {}", args.max_cpu);
             let runner = BackendRunner::new(
-                &native, &toolchain, &options, language, limits, comparison, &settings,
+                &native, &toolchain, &options, language, limits, &programs, &settings,
             )?;
             let result = carry_out(&plan, &runner, &native, out);
             let missing = native.not_applied();
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
             }
-            result
+            result.map(unverified)
+        }
+        BackendChoice::Gem5 => {
+            let gem5 = Gem5::new(gem5::Options {
+                machine: machine.clone(),
+                executable: args.gem5.gem5.clone(),
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                seed: args.seed,
+                keep: None,
+                frozen: args.gem5_frozen.clone(),
+            })?;
+            super::gem5::tell(&gem5);
+            plan.provenance
+                .insert("machine".to_owned(), machine.effective());
+            plan.provenance.insert("seed".to_owned(), args.seed.into());
+            plan.provenance
+                .insert("gem5".to_owned(), super::gem5::provenance(&gem5));
+            let settings = gem5.identity();
+            let runner = BackendRunner::new(
+                &gem5, &toolchain, &options, language, limits, &programs, &settings,
+            )?;
+            let result = carry_out(&plan, &runner, &gem5, out);
+            super::gem5::tell_not_applied(&gem5);
+            result.map(unverified)
         }
     }
+}
+
+/// A result whose missing rows are failures like any other.
+fn unverified(result: EvaluationResult) -> (EvaluationResult, Status) {
+    (result, Status::Failure)
 }
 
 fn carry_out<B: Backend>(
@@ -262,7 +347,12 @@ fn carry_out<B: Backend>(
     Ok(result)
 }
 
-fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Result<Status, CliError> {
+/// Prints the results; `failure` is the exit code if rows are missing.
+fn show(
+    results: &[(&str, EvaluationResult)],
+    failure: Status,
+    args: &CandidateArgs,
+) -> Result<Status, CliError> {
     let mut failures = 0;
     for (name, result) in results {
         if args.json {
@@ -296,7 +386,7 @@ fn show(results: &[(&str, EvaluationResult)], args: &CandidateArgs) -> Result<St
         eprintln!(
             "warning: {failures} samples have no result because of failures that are not theirs"
         );
-        return Ok(Status::Failure);
+        return Ok(failure);
     }
     Ok(Status::Success)
 }
@@ -306,14 +396,25 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
     let limits = &mut args.candidates.limits;
     limits.max_instructions = limits.max_instructions.min(DEMO_INSTRUCTIONS);
     let mut results = Vec::new();
+    let mut failure = Status::Failure;
     for (title, plan) in demo_plans() {
         let loaded = Loaded {
             problems: plan.problems,
             skipped: plan.skipped,
+            ..Loaded::default()
         };
         let out = args.candidates.out.as_ref().map(|out| out.join(title));
-        let result = run(loaded, plan.models, &args.candidates, out.as_deref())?;
+        let (result, status) = run(
+            loaded,
+            &Authority::Reference,
+            plan.models,
+            &args.candidates,
+            out.as_deref(),
+        )?;
+        if status == Status::NotDeterministic {
+            failure = status;
+        }
         results.push((title, result));
     }
-    show(&results, &args.candidates)
+    show(&results, failure, &args.candidates)
 }

@@ -16,7 +16,7 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
             let _ = writeln!(text, "{}", serde_json::Value::from(list));
         } else {
             for entry in catalog::ENTRIES {
-                let _ = writeln!(text, "{:<12} {}", entry.name, entry.description());
+                let _ = writeln!(text, "{:<18} {}", entry.name, entry.description());
             }
         }
         print_data(text)?;
@@ -25,6 +25,7 @@ pub(super) fn machines(args: &MachinesArgs) -> Result<Status, CliError> {
     let machine = resolve(&MachineArgs {
         machine: name.clone(),
         overrides: args.overrides.clone(),
+        guest: None,
     })?;
     if args.json {
         print_data(format!("{:#}\n", machine.effective()))?;
@@ -47,10 +48,12 @@ pub(super) fn resolve(args: &MachineArgs) -> Result<Machine, CliError> {
     } else {
         catalog::machine(&args.machine)?
     };
-    if args.overrides.is_empty() {
-        return Ok(machine);
-    }
     let mut pairs = Vec::new();
+    if let Some(profile) = &args.guest
+        && machine.guest.profile.name() != profile
+    {
+        pairs.push(("guest.profile", profile.as_str()));
+    }
     for text in &args.overrides {
         let pair = text.split_once('=').ok_or_else(|| {
             CliError::usage(

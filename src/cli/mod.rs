@@ -4,11 +4,15 @@
 #![expect(clippy::print_stderr, reason = "this is the room that prints")]
 mod args;
 mod calibrate;
+mod compare;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
+mod gem5;
 mod machines;
 mod progress;
+mod protocol;
 mod run;
 
 use args::{Cli, Command};
@@ -28,6 +32,8 @@ pub enum Status {
     Usage,
     /// A failure of ours or of the host: results are missing.
     Failure,
+    /// `--verify-determinism` found runs of one job that differ.
+    NotDeterministic,
 }
 
 impl From<Status> for ExitCode {
@@ -37,6 +43,7 @@ impl From<Status> for ExitCode {
             Status::Negative => 1,
             Status::Usage => 2,
             Status::Failure => 3,
+            Status::NotDeterministic => 4,
         })
     }
 }
@@ -59,9 +66,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Demo(args) => evaluate::demo(args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
+        Command::Gem5(args) => gem5::gem5(&args),
     };
     match result {
         Ok(status) => status.into(),

@@ -4,14 +4,7 @@ use super::{Collector, Defect, Form, Language, Loaded, Problem};
 
 /// Reads the problems of a file.
 pub(super) fn parse(file: &str, bytes: &[u8]) -> Loaded {
-    let mut collector = Collector::default();
-    for read in records(file, bytes) {
-        let place = read
-            .as_ref()
-            .map_or(String::new(), |r| format!("line {}", r.line));
-        collector.add(file, place, read.and_then(|record| problem(&record)));
-    }
-    collector.loaded
+    Collector::read(file, records(file, bytes), problem)
 }
 
 fn problem(record: &Record<'_>) -> Result<Problem, Defect> {
@@ -19,7 +12,8 @@ fn problem(record: &Record<'_>) -> Result<Problem, Defect> {
     read(record, &id).map_err(|defect| defect.of_problem(&id))
 }
 
-fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
+/// The problem of an object whose id is known.
+pub(super) fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
     let entry_point = record.source("entry_point")?;
     if !is_identifier(&entry_point) {
         let reason = format!("`{entry_point}` is not a name");
@@ -47,10 +41,11 @@ fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
             test,
         },
         canonical: record.optional_text("canonical_solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 
-fn is_identifier(text: &str) -> bool {
+pub(super) fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
     characters
         .next()
@@ -70,7 +65,7 @@ pub(crate) fn defines(source: &str, name: &str) -> bool {
 }
 
 /// Whether `name` stands in the source as a whole word, other than as the parameter of `check`.
-fn names(source: &str, name: &str) -> bool {
+pub(super) fn names(source: &str, name: &str) -> bool {
     source
         .lines()
         .filter(|line| !line.starts_with("def check"))

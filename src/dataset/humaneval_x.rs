@@ -7,14 +7,7 @@ use super::{Collector, Defect, Form, Language, Loaded, Problem};
 
 /// Reads the problems of a file.
 pub(super) fn parse(file: &str, bytes: &[u8]) -> Loaded {
-    let mut collector = Collector::default();
-    for read in records(file, bytes) {
-        let place = read
-            .as_ref()
-            .map_or(String::new(), |r| format!("line {}", r.line));
-        collector.add(file, place, read.and_then(|record| problem(&record)));
-    }
-    collector.loaded
+    Collector::read(file, records(file, bytes), problem)
 }
 
 fn problem(record: &Record<'_>) -> Result<Problem, Defect> {
@@ -49,6 +42,7 @@ fn read(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
             test,
         },
         canonical: record.optional_text("canonical_solution")?,
+        judging: crate::verdict::Judging::default(),
     })
 }
 

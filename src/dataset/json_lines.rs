@@ -1,5 +1,6 @@
 //! JSON-lines files: reading (gzip accepted), lines to objects, fields to text, with the place of every defect.
 use super::Defect;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::Path;
@@ -52,17 +53,41 @@ pub(crate) struct Record<'a> {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// The objects of a file, line by line; blank lines are left out.
+/// The objects of a file, line by line; blank lines are left out. A file that is one JSON array of objects gives these.
 pub(crate) fn records<'a>(
     file: &'a str,
     bytes: &'a [u8],
 ) -> impl Iterator<Item = Result<Record<'a>, Defect>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    bytes
-        .split(|&byte| byte == b'\n')
+    let array = elements(bytes);
+    let lines = (bytes.split(|&byte| byte == b'\n'))
         .enumerate()
         .filter(|(_, text)| !text.trim_ascii().is_empty())
-        .map(move |(index, text)| record(file, index + 1, text.trim_ascii()))
+        .map(|(index, text)| (index + 1, text.trim_ascii()))
+        .take(if array.is_some() { 0 } else { usize::MAX });
+    (array.into_iter().flatten().chain(lines)).map(move |(line, text)| record(file, line, text))
+}
+
+/// The texts of a whole file's array, each with the line on which it begins; `None` where the file is something else.
+fn elements(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
+    if bytes.trim_ascii_start().first() != Some(&b'[') {
+        return None;
+    }
+    let parts: Vec<&RawValue> = serde_json::from_slice(bytes).ok()?;
+    if parts.iter().any(|part| !part.get().starts_with('{')) {
+        return None;
+    }
+    let (mut line, mut at) = (1, 0);
+    let mut found = Vec::with_capacity(parts.len());
+    for part in parts {
+        let text = part.get().as_bytes();
+        // The parts lie within `bytes`, in order.
+        let start = text.as_ptr() as usize - bytes.as_ptr() as usize;
+        line += bytes[at..start].iter().filter(|&&b| b == b'\n').count();
+        at = start;
+        found.push((line, text));
+    }
+    Some(found)
 }
 
 fn record<'a>(file: &'a str, line: usize, text: &[u8]) -> Result<Record<'a>, Defect> {
@@ -140,7 +165,8 @@ impl Record<'_> {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+/// What a value is, for messages.
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a truth value",
@@ -174,6 +200,15 @@ mod tests {
         assert!(bad[1].contains("line 4") && bad[1].contains("array"));
         assert!(bad[2].contains("line 5") && bad[2].contains("invalid UTF-8 at column 8"));
         assert!(bad[3].contains("line 6") && bad[3].contains("NUL"));
+    }
+
+    #[test]
+    fn a_file_that_is_one_array_gives_its_objects_with_their_lines() {
+        let text = b" [\n{\"a\": 1},\n\n{\"a\":\n2}, {\"a\": 3}]\n";
+        let lines: Vec<usize> = (records("f", text).flatten()).map(|r| r.line).collect();
+        assert_eq!(lines, [2, 4, 5]);
+        // An array of something else is a line that is no object.
+        assert!(records("f", b"[1, 2]\n").all(|read| read.is_err()));
     }
 
     #[test]

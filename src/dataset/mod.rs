@@ -2,17 +2,37 @@
 //!
 //! One loader a file form. A defect of the file as a whole ends the loading; a defect of one problem leaves that
 //! problem out, with the place and the reason in [`Loaded::skipped`], and the rest goes on.
+mod assertions;
+mod calls;
+pub mod catalogue;
+mod coffe;
 pub(crate) mod cpp_text;
 mod defect;
+mod enamel;
 mod humaneval;
 mod humaneval_x;
 pub(crate) mod json_lines;
+mod leetcode;
+pub(crate) mod leetcode_dataset;
+mod leetcode_eval;
+mod mbpp;
+mod multipl_e;
+mod plus;
+mod rows;
+mod rules;
+pub(crate) mod signature;
 mod stdio;
+mod value;
 
 pub use defect::Defect;
 pub(crate) use humaneval::defines as python_defines;
+pub use signature::{Function, Parameter, Signature, Target};
+pub use value::Value;
+pub(crate) use value::as_float;
 
-use std::path::Path;
+use crate::verdict::Judging;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A programming language of candidates.
@@ -38,6 +58,8 @@ pub struct Problem {
     pub form: Form,
     /// The data set's own solution, in the shape of a sample's `completion`.
     pub canonical: Option<String>,
+    /// When a result is right; unused where a test program asserts.
+    pub judging: Judging,
 }
 
 /// What candidates of a problem look like and how they are tested.
@@ -57,6 +79,80 @@ pub enum Form {
         /// Python: source that defines `check(candidate)`. C++: source with a `main` that asserts.
         test: String,
     },
+    /// A function, method or class that a driver of ours calls; a test case is a call, or a list of calls on one
+    /// object.
+    Calls(Calls),
+}
+
+/// Problems whose cases are arguments and results.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// What is called.
+    pub target: Target,
+    /// Source that a `completion` continues.
+    pub prompt: String,
+    /// Source that stands before every answer: the imports that the site provides.
+    pub preface: String,
+    /// C++ source with the signature, and in comments the definitions of nodes; without it the answers tell theirs.
+    pub template: Option<String>,
+    /// The cases, in order.
+    pub cases: Vec<Call>,
+    /// A Python program that prints the arguments of further cases, one a line.
+    pub generator: Option<String>,
+}
+
+/// A case: arguments and the result.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Name for messages.
+    pub name: String,
+    /// The arguments on one line. For Python an expression that gives a list or tuple of them; for C++ a JSON array.
+    pub arguments: Arc<str>,
+    /// What is right; `None` until a reference solution or the agreement of candidates has told.
+    pub expected: Option<Expected>,
+}
+
+/// The right answers to a case, and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// At least one; any of them is right.
+    pub answers: Vec<Value>,
+    /// Where they come from.
+    pub source: ExpectedSource,
+}
+
+/// Where an expected result comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "from", rename_all = "kebab-case")]
+pub enum ExpectedSource {
+    /// The file of the data set.
+    DataSet,
+    /// The data set's own solution, run in the simulator.
+    Reference,
+    /// What most candidates gave.
+    Agreement {
+        /// How many candidates gave it.
+        agreeing: usize,
+        /// How many gave a result.
+        of: usize,
+    },
+}
+
+impl Calls {
+    /// Standard input of the driver: the number of cases, then the arguments of each on a line.
+    pub fn input(&self) -> Vec<u8> {
+        let mut text = format!("{}\n", self.cases.len());
+        for case in &self.cases {
+            text.push_str(&case.arguments);
+            text.push('\n');
+        }
+        text.into_bytes()
+    }
+
+    /// Whether expected results are still to be found.
+    pub fn is_incomplete(&self) -> bool {
+        self.generator.is_some() || self.cases.iter().any(|case| case.expected.is_none())
+    }
 }
 
 /// One input of a program problem.
@@ -68,9 +164,11 @@ pub struct TestCase {
     pub stdin: Arc<[u8]>,
     /// Expected standard output.
     pub expected: Arc<[u8]>,
+    /// Other outputs that are right too.
+    pub alternatives: Vec<Arc<[u8]>>,
 }
 
-/// The forms of data sets that can be read.
+/// The data sets that can be read.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
@@ -78,22 +176,63 @@ pub struct TestCase {
 pub enum DatasetForm {
     /// HumanEval's JSON lines: Python functions.
     Humaneval,
+    /// HumanEval+: the same with many inputs.
+    HumanevalPlus,
     /// HumanEval-X's JSON lines for C++: C++ functions.
     HumanevalX,
+    /// MBPP, sanitized or not: Python functions.
+    Mbpp,
+    /// MBPP+: Python functions with many inputs.
+    MbppPlus,
+    /// MultiPL-E for C++: C++ functions.
+    MultiplE,
+    /// LeetCodeEval: classes in C++ or Python, with the examples of the description.
+    #[serde(rename = "leetcodeeval")]
+    LeetcodeEval,
+    /// LeetCodeDataset: classes in C++ or Python, with tests.
+    LeetcodeDataset,
+    /// COFFE, function level: Python functions with stressful inputs.
+    CoffeFunction,
+    /// ENAMEL: Python functions with generators of large inputs.
+    Enamel,
     /// Programs with inputs and outputs: folders or JSON lines.
     Stdio,
+    /// A plain form for functions and classes that are called.
+    Calls,
 }
 
 impl DatasetForm {
-    /// Every form, in the order in which help lists them.
-    pub const ALL: [Self; 3] = [Self::Humaneval, Self::HumanevalX, Self::Stdio];
+    /// Every data set, in the order in which help lists them.
+    pub const ALL: [Self; 12] = [
+        Self::Humaneval,
+        Self::HumanevalPlus,
+        Self::HumanevalX,
+        Self::Mbpp,
+        Self::MbppPlus,
+        Self::MultiplE,
+        Self::LeetcodeEval,
+        Self::LeetcodeDataset,
+        Self::CoffeFunction,
+        Self::Enamel,
+        Self::Stdio,
+        Self::Calls,
+    ];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Humaneval => "humaneval",
+            Self::HumanevalPlus => "humaneval-plus",
             Self::HumanevalX => "humaneval-x",
+            Self::Mbpp => "mbpp",
+            Self::MbppPlus => "mbpp-plus",
+            Self::MultiplE => "multipl-e",
+            Self::LeetcodeEval => "leetcodeeval",
+            Self::LeetcodeDataset => "leetcode-dataset",
+            Self::CoffeFunction => "coffe-function",
+            Self::Enamel => "enamel",
             Self::Stdio => "stdio",
+            Self::Calls => "calls",
         }
     }
 }
@@ -101,7 +240,7 @@ impl DatasetForm {
 impl std::str::FromStr for DatasetForm {
     type Err = String;
 
-    /// Errors name the forms that exist.
+    /// Errors name the data sets that exist.
     fn from_str(name: &str) -> Result<Self, String> {
         (Self::ALL.into_iter().find(|form| form.name() == name)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join("`, `");
@@ -117,31 +256,93 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// Problems and lines that were left out, and why.
     pub skipped: Vec<Defect>,
+    /// Cases of usable problems that were left out, and why.
+    pub left_out: Vec<Defect>,
 }
 
-/// Reads a data set from a path as users hold it, `.gz` accepted.
-///
-/// `language` is that of the candidates where the file does not tell (stdio problems); function problems ignore it.
+/// Reads a data set from a path as users hold it, `.gz` accepted; see [`load_all`].
 ///
 /// # Errors
 /// The path cannot be read, or holds no problem at all.
 pub fn load(form: DatasetForm, path: &Path, language: Language) -> Result<Loaded, Defect> {
-    if form == DatasetForm::Stdio && path.is_dir() {
-        return stdio::load_folder(path, language).and_then(|loaded| some_problem(path, loaded));
-    }
-    let bytes = json_lines::read(path)?;
-    some_problem(
-        path,
-        parse(form, &path.display().to_string(), &bytes, language),
-    )
+    load_all(form, &[path.to_owned()], language)
 }
 
-/// Reads a data set from the bytes of a JSON-lines file; `file` is its name in messages.
+/// Reads a data set from the files that its users hold, `.gz` accepted. A folder stands for its files.
+///
+/// `language` is that of the candidates where the files do not tell (stdio problems) or serve several (LeetCode).
+///
+/// # Errors
+/// A path cannot be read, or there is no problem at all.
+pub fn load_all(
+    form: DatasetForm,
+    paths: &[PathBuf],
+    language: Language,
+) -> Result<Loaded, Defect> {
+    let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+    if form == DatasetForm::Stdio && paths.len() == 1 && first.is_dir() {
+        return stdio::load_folder(first, language).and_then(|loaded| some_problem(first, loaded));
+    }
+    let files = files_of(paths)?;
+    let loaded = match form {
+        DatasetForm::HumanevalPlus | DatasetForm::MbppPlus => plus::load(&files)?,
+        DatasetForm::CoffeFunction => coffe::load(&files)?,
+        _ => {
+            let mut collector = Collector::default();
+            for path in &files {
+                let file = path.display().to_string();
+                let loaded = parse(form, &file, &json_lines::read(path)?, language);
+                collector.loaded.skipped.extend(loaded.skipped);
+                collector.loaded.left_out.extend(loaded.left_out);
+                for problem in loaded.problems {
+                    collector.add(&file, file.clone(), Ok(problem));
+                }
+            }
+            collector.loaded
+        }
+    };
+    some_problem(first, loaded)
+}
+
+/// The files, with folders replaced by the files in them.
+fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Defect> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let names = stdio::entries(path)?;
+            let inside = names.iter().map(|name| path.join(name));
+            files.extend(inside.filter(|path| path.is_file()));
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// Reads a data set from the bytes of one file; `file` is its name in messages. A data set that lies in several files
+/// needs [`load_all`].
 pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) -> Loaded {
     match form {
         DatasetForm::Humaneval => humaneval::parse(file, bytes),
+        DatasetForm::HumanevalPlus | DatasetForm::MbppPlus => {
+            plus::parse(&[(file.to_owned(), bytes.to_vec())])
+        }
         DatasetForm::HumanevalX => humaneval_x::parse(file, bytes),
+        DatasetForm::Mbpp => mbpp::parse(file, bytes),
+        DatasetForm::MultiplE => multipl_e::parse(file, bytes),
+        DatasetForm::LeetcodeEval => leetcode_eval::parse(file, bytes, language),
+        DatasetForm::LeetcodeDataset => leetcode_dataset::parse(file, bytes, language),
+        DatasetForm::CoffeFunction => Loaded {
+            skipped: vec![Defect::of_file(
+                file,
+                "is one of several files that belong together",
+                "name all of them",
+            )],
+            ..Loaded::default()
+        },
+        DatasetForm::Enamel => enamel::parse(file, bytes),
         DatasetForm::Stdio => stdio::parse(file, bytes, language),
+        DatasetForm::Calls => calls::parse(file, bytes, language),
     }
 }
 
@@ -167,6 +368,20 @@ struct Collector {
 }
 
 impl Collector {
+    /// The problems of the records, each read by `problem`.
+    fn read<'a>(
+        file: &str,
+        records: impl Iterator<Item = Result<json_lines::Record<'a>, Defect>>,
+        problem: impl Fn(&json_lines::Record<'a>) -> Result<Problem, Defect>,
+    ) -> Loaded {
+        let mut collector = Self::default();
+        for read in records {
+            let place = (read.as_ref()).map_or(String::new(), |r| format!("line {}", r.line));
+            collector.add(file, place, read.and_then(|record| problem(&record)));
+        }
+        collector.loaded
+    }
+
     /// Takes the outcome of reading one problem at `place`.
     fn add(&mut self, file: &str, place: String, read: Result<Problem, Defect>) {
         let problem = match read {

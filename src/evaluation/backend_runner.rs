@@ -1,12 +1,12 @@
 //! The runner of real evaluations: builds a candidate with the toolchain and runs it on a backend.
-use super::{Runner, SampleRun};
+use super::{Programs, Runner, SampleRun};
 use crate::artifact::{BuildFailure, BuildOptions, ContentHash, Toolchain, build};
 use crate::backend::Backend;
 use crate::candidate::Candidate;
 use crate::dataset::{Form, Language, Problem};
 use crate::measurement::BackendFailure;
 use crate::sim::outcome::Limits;
-use crate::verdict::{Comparison, Verdict};
+use crate::verdict::{JUDGE_VERSION, Verdict};
 
 /// Builds with `toolchain`, runs on `backend`.
 #[derive(Debug)]
@@ -15,13 +15,13 @@ pub struct BackendRunner<'a, B> {
     toolchain: &'a Toolchain,
     options: &'a BuildOptions,
     limits: Limits,
-    comparison: Comparison,
+    programs: &'a Programs<'a>,
     /// Everything but candidate and problem that decides a result.
     identity: ContentHash,
 }
 
 impl<'a, B: Backend> BackendRunner<'a, B> {
-    /// A runner for candidates of one language. `settings` is what else decides results: the effective machine, seed.
+    /// A runner for candidates of one language. `programs` runs checkers; `settings` is what else decides results: the effective machine, seed.
     ///
     /// # Errors
     /// The compiler or interpreter is missing.
@@ -31,7 +31,7 @@ impl<'a, B: Backend> BackendRunner<'a, B> {
         options: &'a BuildOptions,
         language: Language,
         limits: Limits,
-        comparison: Comparison,
+        programs: &'a Programs<'a>,
         settings: &str,
     ) -> Result<Self, BackendFailure> {
         let identity = ContentHash::of_parts([
@@ -39,14 +39,14 @@ impl<'a, B: Backend> BackendRunner<'a, B> {
             format!("{:?} {}", backend.name(), backend.machine()),
             settings.to_owned(),
             toolchain.identity(language, options)?.to_string(),
-            format!("{limits:?} {comparison:?}"),
+            format!("{limits:?} {JUDGE_VERSION}"),
         ]);
         Ok(Self {
             backend,
             toolchain,
             options,
             limits,
-            comparison,
+            programs,
             identity,
         })
     }
@@ -58,12 +58,21 @@ impl<B: Backend> Runner for BackendRunner<'_, B> {
         let mut parts: Vec<Vec<u8>> = vec![
             self.identity.to_string().into_bytes(),
             format!("{candidate:?}").into_bytes(),
+            format!("{:?}", problem.judging).into_bytes(),
         ];
+        if let Form::Calls(calls) = &problem.form {
+            parts.push(calls.input());
+            for case in &calls.cases {
+                let answers = case.expected.as_ref().map(|expected| &expected.answers);
+                parts.push(format!("{} {answers:?}", case.name).into_bytes());
+            }
+        }
         if let Form::Program { cases } = &problem.form {
             for case in cases {
                 parts.push(case.name.clone().into_bytes());
                 parts.push(case.stdin.to_vec());
                 parts.push(case.expected.to_vec());
+                parts.extend(case.alternatives.iter().map(|other| other.to_vec()));
             }
         }
         ContentHash::of_parts(parts).to_string()
@@ -80,7 +89,7 @@ impl<B: Backend> Runner for BackendRunner<'_, B> {
                 });
             }
         };
-        SampleRun::measure(problem, &self.comparison, |stdin| {
+        SampleRun::measure(problem, self.programs, |stdin| {
             self.backend.run(&artifact, stdin, &self.limits)
         })
     }

@@ -8,9 +8,11 @@
 mod backend_runner;
 mod demo;
 mod estimate;
+mod expected;
 mod journal;
 mod observer;
 mod plan;
+mod programs;
 mod row;
 mod run;
 mod schedule;
@@ -18,9 +20,11 @@ mod summary;
 
 pub use backend_runner::BackendRunner;
 pub use demo::demo_plans;
+pub use expected::{Authority, Completion, sources};
 pub use journal::{Journal, JournalError};
 pub use observer::{Observer, Progress, Silent};
 pub use plan::{Model, Plan};
+pub use programs::{Check, Checked, Programs};
 pub use row::{CaseRow, Row, SCHEMA_VERSION, Total};
 pub use run::{Runner, SampleRun};
 pub use summary::{ModelSummary, Offered, RuntimeUnit, Summary};

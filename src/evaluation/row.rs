@@ -66,8 +66,13 @@ pub struct Total {
     /// CPU time; native backend only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu_time_ns: Option<u64>,
-    /// Highest live memory of any run.
+    /// Highest live memory of any run; absent (0) on gem5, which does not say.
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub peak_memory_bytes: u64,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Row {

@@ -1,9 +1,10 @@
 //! The joint to artifact and backend: what runs a candidate, and what comes back.
+use super::programs::{Check, Checked};
 use super::row::{CaseRow, Total};
 use crate::candidate::Candidate;
 use crate::dataset::{Form, Problem};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
-use crate::verdict::{Comparison, Verdict, judge_case, judge_function};
+use crate::verdict::{Judging, Results, Verdict, judge_calls, judge_case, judge_function};
 
 /// Builds and runs candidates.
 pub trait Runner: Sync {
@@ -48,13 +49,35 @@ impl SampleRun {
     /// function once, with no input. A candidate that loops would otherwise cost its limit once a case.
     pub fn measure(
         problem: &Problem,
-        comparison: &Comparison,
+        check: &dyn Check,
         mut measure: impl FnMut(&[u8]) -> Result<Measurement, BackendFailure>,
     ) -> Self {
+        let judging = &problem.judging;
         let mut sample = Self::without_measurement(Verdict::Accepted);
         match &problem.form {
             Form::Function { .. } => match measure(&[]) {
-                Ok(measurement) => sample.add_function(&measurement),
+                Ok(measurement) => {
+                    sample.add_function(&measurement, judge_function(&measurement));
+                }
+                Err(failure) => sample.verdict = failure.into(),
+            },
+            Form::Calls(calls) => match measure(&calls.input()) {
+                Ok(measurement) => {
+                    let results = Results::of(&measurement);
+                    let mut verdict = judge_calls(&measurement, calls, &results, judging);
+                    // A wrong result counts before the way in which a later call ends.
+                    if let Judging::Checker(checker) = judging
+                        && !verdict.is_failure_of_ours()
+                        && verdict != Verdict::ForgedMarker
+                    {
+                        let checked = Checked::of_calls(calls, &results);
+                        verdict = check.judge(checker, &checked, verdict);
+                    }
+                    sample.add_function(&measurement, verdict);
+                    for (row, case) in sample.cases.iter_mut().zip(&calls.cases) {
+                        row.name.clone_from(&case.name);
+                    }
+                }
                 Err(failure) => sample.verdict = failure.into(),
             },
             Form::Program { cases } => {
@@ -66,7 +89,13 @@ impl SampleRun {
                             break;
                         }
                     };
-                    let verdict = judge_case(&measurement, case, comparison);
+                    let mut verdict = judge_case(&measurement, case, judging);
+                    if let Judging::Checker(checker) = judging
+                        && verdict.is_accepted()
+                    {
+                        let checked = [Checked::of_program(case, &measurement)];
+                        verdict = check.judge(checker, &checked, verdict);
+                    }
                     sample.add_program_case(&case.name, verdict, &measurement);
                     if !sample.verdict.is_accepted() {
                         break;
@@ -92,8 +121,8 @@ impl SampleRun {
     }
 
     /// A function's cases are the regions after the first, which is empty and measures what the driver costs.
-    fn add_function(&mut self, measurement: &Measurement) {
-        self.verdict = judge_function(measurement);
+    fn add_function(&mut self, measurement: &Measurement, verdict: Verdict) {
+        self.verdict = verdict;
         let native = measurement.backend == BackendName::Native;
         let baseline = measurement.regions.first();
         let baseline_ns = measurement.region_cpu_time_ns.first().copied();
@@ -142,7 +171,8 @@ fn total_of(measurement: &Measurement) -> Total {
     let counters = &measurement.counters;
     Total {
         cycles: counters.cycles,
-        instructions: (!native).then_some(counters.instructions),
+        // gem5 leaves no counts where a fault of the guest ends it: that is no zero.
+        instructions: (!native && counters.instructions > 0).then_some(counters.instructions),
         cpu_time_ns: counters
             .parts
             .get("cpu_time_ns")

@@ -184,6 +184,7 @@ mod tests {
                 language: Language::Cpp,
                 form: Form::Program { cases: Vec::new() },
                 canonical: None,
+                judging: crate::verdict::Judging::default(),
             })
             .collect();
         let answers = vec![Answer::Solution("x".into()); samples];

@@ -4,7 +4,6 @@ use crate::candidate::{Answer, Candidate};
 use crate::dataset::{Form, Language, Problem, TestCase};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::outcome::{Counters, Device, Exit, Region};
-use crate::verdict::Comparison;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,9 +21,15 @@ impl Runner for FakeRunner {
 
     fn run(&self, candidate: &Candidate, problem: &Problem) -> SampleRun {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        SampleRun::measure(problem, &Comparison::default(), |_| {
-            scripted(source(candidate))
-        })
+        SampleRun::measure(problem, &NoChecker, |_| scripted(source(candidate)))
+    }
+}
+
+struct NoChecker;
+
+impl Check for NoChecker {
+    fn judge(&self, _: &crate::verdict::Checker, _: &[Checked], _: Verdict) -> Verdict {
+        panic!("no problem here has a checker");
     }
 }
 
@@ -33,6 +38,8 @@ fn source(candidate: &Candidate) -> &str {
         Candidate::CppProgram { source }
         | Candidate::PythonProgram { source }
         | Candidate::CppFunction { source, .. }
+        | Candidate::CppCalls { source, .. }
+        | Candidate::PythonCalls { source, .. }
         | Candidate::PythonFunction { source, .. } => source,
     }
 }
@@ -96,6 +103,7 @@ fn program(id: &str, expected: &[&str]) -> Problem {
         name: (index + 1).to_string(),
         stdin: b"".as_slice().into(),
         expected: expected.as_bytes().into(),
+        alternatives: Vec::new(),
     };
     Problem {
         id: id.into(),
@@ -104,6 +112,7 @@ fn program(id: &str, expected: &[&str]) -> Problem {
             cases: expected.iter().enumerate().map(case).collect(),
         },
         canonical: None,
+        judging: crate::verdict::Judging::default(),
     }
 }
 
@@ -117,6 +126,7 @@ fn function(id: &str) -> Problem {
             test: "def check(candidate): candidate()".into(),
         },
         canonical: None,
+        judging: crate::verdict::Judging::default(),
     }
 }
 

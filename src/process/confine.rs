@@ -21,6 +21,7 @@ pub(super) struct Confinement {
     filters: Vec<BpfProgram>,
     trusted: bool,
     fixed_layout: bool,
+    processor: Option<usize>,
     channel: Option<(OwnedFd, RawFd)>,
     /// Where the child writes the number of each step that failed.
     report: OwnedFd,
@@ -40,6 +41,7 @@ pub(super) enum Step {
     DescriptorLimit,
     MessageQueueLimit,
     Layout,
+    Processor,
     Privileges,
     Landlock,
     LandlockPartly,
@@ -47,7 +49,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [(Step, &'static str); 14] = [
+    const ALL: [(Step, &'static str); 15] = [
         (Step::ProcessGroup, "own process group"),
         (
             Step::Trace,
@@ -64,6 +66,7 @@ impl Step {
             "no message queues (RLIMIT_MSGQUEUE)",
         ),
         (Step::Layout, "fixed address layout (personality)"),
+        (Step::Processor, "one processor (sched_setaffinity)"),
         (
             Step::Privileges,
             "no privileges (capabilities, no_new_privs)",
@@ -98,6 +101,7 @@ impl Confinement {
     pub(super) fn prepare(
         limits: &Limits,
         isolation: &Isolation,
+        processor: Option<usize>,
         channel: Option<(OwnedFd, RawFd)>,
         report: OwnedFd,
         missing: &mut Vec<Step>,
@@ -137,6 +141,7 @@ impl Confinement {
             filters,
             trusted: isolation.trusted,
             fixed_layout: isolation.fixed_layout,
+            processor,
             channel,
             report,
         }
@@ -190,6 +195,9 @@ impl Confinement {
             // SAFETY: changes a flag of the own process that the next `exec` reads.
             let done = unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } >= 0;
             check(Step::Layout, done);
+        }
+        if let Some(cpu) = self.processor {
+            check(Step::Processor, system::pin(cpu));
         }
         // Before the filters, which refuse it.
         check(Step::Trace, system::trace_me());

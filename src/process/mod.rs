@@ -5,6 +5,7 @@
 //! [`Finished::not_applied`]. docs/isolation.md lists what is enforced, what is not, and the test of each.
 mod channel;
 mod confine;
+mod events;
 mod filter;
 mod folder;
 mod pump;
@@ -12,6 +13,7 @@ mod support;
 mod system;
 
 pub use channel::Channel;
+pub use events::{Absence, Event, Reading, probe};
 pub use folder::{PrivateFolder, write_executable};
 pub use support::{Support, support};
 
@@ -40,6 +42,17 @@ pub struct Request<'a> {
     pub isolation: Isolation,
     /// A message channel on a fixed file descriptor.
     pub channel: Option<Channel>,
+    /// What is counted, and where it runs.
+    pub counting: Counting,
+}
+
+/// What is counted while a program runs, and on which processor it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counting {
+    /// The events, in the order of the readings.
+    pub events: Vec<Event>,
+    /// The only processor on which the program may run; without, the scheduler chooses.
+    pub cpu: Option<usize>,
 }
 
 /// What a host program may use.
@@ -126,6 +139,8 @@ pub struct Finished {
     /// `peak_memory_bytes` is the program's own high-water mark; else it is the kernel's `ru_maxrss`, which starts at
     /// the memory of the process that started it.
     pub peak_memory_is_own: bool,
+    /// A reading for every event that was asked for, or why there is none.
+    pub readings: Vec<Reading>,
     /// Restrictions that were asked for and that this system did not grant.
     pub not_applied: Vec<&'static str>,
 }
@@ -149,6 +164,26 @@ pub enum ProcessError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+/// Makes a named pipe that only we may use.
+///
+/// # Errors
+/// What the kernel says; a path with a NUL byte.
+#[cfg(feature = "gem5")]
+pub fn make_pipe(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    system::make_pipe(&path)
+}
+
+/// Has the kernel send a signal to this process whenever a descriptor has something to read.
+///
+/// # Errors
+/// What the kernel says.
+#[cfg(feature = "gem5")]
+pub fn signal_on_data(descriptor: std::os::fd::RawFd, signal: i32) -> std::io::Result<()> {
+    system::signal_on_data(descriptor, signal)
 }
 
 /// Runs a program to its end or to its limits.

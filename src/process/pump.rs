@@ -1,8 +1,9 @@
 //! One run of a host program: start, feed, capture, watch, end.
 #![expect(unsafe_code, reason = "`pre_exec` has no safe form")]
 use super::confine::{Confinement, Step};
+use super::events::Attached;
 use super::system::{self, Fault, Pid, Stop};
-use super::{Channel, Ending, Finished, Limits, ProcessError, Request, folder};
+use super::{Channel, Counting, Ending, Finished, Limits, ProcessError, Request, folder};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -34,6 +35,7 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
     let confinement = Confinement::prepare(
         &request.limits,
         &request.isolation,
+        request.counting.cpu,
         channel,
         report.into(),
         &mut missing,
@@ -49,16 +51,17 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
     let (done, finished) = io::pipe().map_err(system_error("make a pipe"))?;
     let pump = Pump::new(&request, &mut child, socket, done.into(), started, pid)
         .map_err(system_error("watch a program"));
+    let watch = |pid| watch(pid, traced, request.limits.stack_bytes, &request.counting);
     let (watched, pumped) = std::thread::scope(|scope| {
         let pump = match pump {
             Ok(pump) => scope.spawn(|| pump.run()),
             Err(error) => {
                 system::kill_group(pid);
-                let watched = watch(pid, traced, request.limits.stack_bytes);
+                let watched = watch(pid);
                 return (watched, Err(error));
             }
         };
-        let watched = watch(pid, traced, request.limits.stack_bytes);
+        let watched = watch(pid);
         if watched.is_err() {
             system::kill_group(pid);
         }
@@ -98,6 +101,7 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
         wall_time_ns: nanoseconds(watched.ended.duration_since(started)),
         peak_memory_bytes,
         peak_memory_is_own,
+        readings: watched.attached.read(),
         not_applied,
     })
 }
@@ -193,16 +197,18 @@ struct Watched {
     fault: Option<Fault>,
     stack_overflow: bool,
     ended: Instant,
+    attached: Attached,
 }
 
 /// Follows the child to its end. A traced child stops before signals and before its end, when its memory can still be
 /// read; it does not stop for system calls, so that it runs at its own speed.
-fn watch(pid: Pid, traced: bool, stack_bytes: u64) -> io::Result<Watched> {
+fn watch(pid: Pid, traced: bool, stack_bytes: u64, counting: &Counting) -> io::Result<Watched> {
     let mut watched = Watched {
         peak_memory_bytes: 0,
         fault: None,
         stack_overflow: false,
         ended: Instant::now(),
+        attached: Attached::to_none(&counting.events),
     };
     let mut started = false;
     loop {
@@ -215,6 +221,7 @@ fn watch(pid: Pid, traced: bool, stack_bytes: u64) -> io::Result<Watched> {
             Stop::Signal(libc::SIGTRAP) if traced && !started => {
                 started = true;
                 system::trace_end(pid);
+                watched.attached = Attached::to(pid.0, &counting.events, counting.cpu.is_some());
                 system::go_on(pid, 0);
             }
             Stop::Signal(
@@ -589,6 +596,7 @@ mod tests {
                 ..Isolation::default()
             },
             channel: None,
+            counting: Counting::default(),
         })
         .unwrap()
     }
@@ -731,6 +739,7 @@ mod tests {
                 ..Isolation::default()
             },
             channel: None,
+            counting: Counting::default(),
         })
         .unwrap_err();
         assert!(error.to_string().starts_with("cannot start `"), "{error}");
@@ -763,6 +772,7 @@ mod tests {
                 most_messages: 10,
                 most_bytes: 1 << 20,
             }),
+            counting: Counting::default(),
         })
         .unwrap();
         assert_eq!(finished.ending, Ending::Exited { code: 0 });
@@ -798,6 +808,7 @@ mod tests {
                                 ..Isolation::default()
                             },
                             channel: None,
+                            counting: Counting::default(),
                         });
                         assert_eq!(finished.unwrap().ending, Ending::Exited { code: 0 });
                     }

@@ -3,9 +3,11 @@
 //! A [`Table`] holds numbers, not text; [`number`] alone rounds; a renderer a file.
 mod markdown;
 pub mod number;
+mod scatter;
 mod text;
 
 pub use markdown::to_markdown;
+pub use scatter::{Point, Scatter, scatter};
 pub use text::to_text;
 
 /// A table as data.

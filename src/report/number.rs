@@ -27,6 +27,26 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// A ratio, to three significant digits and at least two decimals below 10.
+pub fn factor(value: f64) -> String {
+    if value.abs() >= 100.0 {
+        format!("{value:.0}")
+    } else if value.abs() >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// A p-value; below one in ten thousand only that.
+pub fn p_value(value: f64) -> String {
+    if value < 0.0001 {
+        "<0.0001".to_owned()
+    } else {
+        format!("{value:.4}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +58,11 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(100_000), "100,000");
+        assert_eq!(
+            [factor(1.2345), factor(12.345), factor(123.45)],
+            ["1.234", "12.3", "123"]
+        );
+        assert_eq!([p_value(0.04999), p_value(0.0)], ["0.0500", "<0.0001"]);
         assert_eq!(duration(59), "59 s");
         assert_eq!(duration(61), "1 min 1 s");
         assert_eq!(duration(7322), "2 h 2 min");

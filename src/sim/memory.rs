@@ -10,7 +10,8 @@
     reason = "a software TLB of host pointers: the safe form (indexing a page table per access) costs three dependent loads and two bounds checks for every guest access"
 )]
 
-use std::collections::BTreeMap;
+use super::shared::{SharedId, SharedMemory};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Bytes in a page.
@@ -51,6 +52,14 @@ pub enum Fault {
     },
     /// A page was needed beyond the memory limit of the job.
     MemoryLimit,
+    /// The first touch of a page, where those are told ([`Memory::set_demand`]): [`Memory::fill`] makes the page, and the
+    /// instruction runs again. The guest never sees it.
+    FirstTouch {
+        /// Guest address of the access.
+        addr: u64,
+        /// What was attempted.
+        kind: AccessKind,
+    },
     /// #GP: misaligned operand, non-canonical address, privileged instruction (SIGSEGV).
     GeneralProtection,
     /// #DE: division by zero or quotient overflow (SIGFPE).
@@ -118,6 +127,13 @@ pub enum Backing {
     File {
         /// The whole file.
         content: Arc<[u8]>,
+        /// Offset of the first byte of the mapping.
+        offset: u64,
+    },
+    /// Memory that others may map too: what one writes, all see.
+    Shared {
+        /// What is mapped.
+        object: SharedId,
         /// Offset of the first byte of the mapping.
         offset: u64,
     },
@@ -233,6 +249,17 @@ impl Page {
     pub fn bytes(&self) -> &[u8; PAGE_SIZE as usize] {
         &self.0
     }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8; PAGE_SIZE as usize] {
+        &mut self.0
+    }
+
+    /// These bytes, at most a page of them, and zeros.
+    pub(super) fn starting_with(bytes: &[u8]) -> Self {
+        let mut page = Self([0; PAGE_SIZE as usize]);
+        page.0[..bytes.len()].copy_from_slice(bytes);
+        page
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -277,9 +304,18 @@ pub struct Memory {
     tlb: [TlbEntry; TLB_ENTRIES],
     chunks: BTreeMap<u64, Arc<Chunk>>,
     regions: BTreeMap<u64, Region>,
+    /// What this and other processes share, while this one runs; otherwise nothing.
+    shared: SharedMemory,
+    /// Numbers of pages of shared memory from which blocks were decoded here.
+    shared_code: BTreeSet<u64>,
+    /// Private pages.
     live_pages: u64,
     peak_live_pages: u64,
+    /// The most private pages at once since the address space was made.
+    high_water: u64,
     limit_pages: u64,
+    /// Whether the first touch of a page is a fault.
+    demand: bool,
     /// Whether `read` and `write` append to `accesses`. Fast handlers know it from their type.
     recording: bool,
     accesses: Vec<Access>,
@@ -312,9 +348,13 @@ impl Memory {
             tlb: Self::empty_tlb(),
             chunks: BTreeMap::new(),
             regions: BTreeMap::new(),
+            shared: SharedMemory::default(),
+            shared_code: BTreeSet::new(),
             live_pages: 0,
             peak_live_pages: 0,
+            high_water: 0,
             limit_pages: limit_bytes / PAGE_SIZE,
+            demand: false,
             recording: false,
             accesses: Vec::with_capacity(1024),
             stale_code: Vec::new(),
@@ -350,6 +390,8 @@ impl Memory {
             tlb: Self::empty_tlb(),
             chunks: self.chunks.clone(),
             regions: self.regions.clone(),
+            shared: self.shared.clone(),
+            shared_code: self.shared_code.clone(),
             accesses: Vec::with_capacity(1024),
             stale_code: self.stale_code.clone(),
             ..*self
@@ -516,8 +558,8 @@ impl Memory {
             });
         }
         let present = self.slot(number).is_some_and(|s| s.page.is_some());
-        if !present {
-            self.populate(addr, kind)?;
+        if !present && let Some(host) = self.resolve_absent(addr, kind)? {
+            return Ok(host);
         }
         let chunk = self
             .chunks
@@ -570,14 +612,9 @@ impl Memory {
             .map(|c| &c.slots[number as usize % CHUNK_PAGES])
     }
 
-    /// First touch of a page.
-    fn populate(&mut self, addr: u64, kind: AccessKind) -> Result<(), Fault> {
-        let Some((&start, region)) = self
-            .regions
-            .range(..=addr)
-            .next_back()
-            .filter(|(_, r)| addr < r.end)
-        else {
+    /// A page without content of its own: shared memory, whose host address this gives, or the first touch of a page.
+    fn resolve_absent(&mut self, addr: u64, kind: AccessKind) -> Result<Option<*mut u8>, Fault> {
+        let Some((start, region)) = self.region_at(addr) else {
             return Err(Fault::Page {
                 addr,
                 kind,
@@ -591,9 +628,116 @@ impl Memory {
                 mapped: true,
             });
         }
-        if self.live_pages >= self.limit_pages {
+        if let Backing::Shared { object, offset } = region.backing {
+            let index = (offset + (addr - start)) / PAGE_SIZE;
+            return self.resolve_shared(addr, kind, object, index).map(Some);
+        }
+        self.admit_page(addr, kind)?;
+        self.populate(addr)?;
+        Ok(None)
+    }
+
+    /// Whether a page may be made now.
+    fn admit_page(&self, addr: u64, kind: AccessKind) -> Result<(), Fault> {
+        if self.live_pages() >= self.limit_pages {
             return Err(Fault::MemoryLimit);
         }
+        if self.demand {
+            return Err(Fault::FirstTouch { addr, kind });
+        }
+        Ok(())
+    }
+
+    fn count_new_page(&mut self) {
+        self.peak_live_pages = self.peak_live_pages.max(self.live_pages());
+        self.high_water = self.high_water.max(self.live_pages);
+        self.attention = true;
+    }
+
+    /// As [`Memory::resolve`], for a page of shared memory.
+    fn resolve_shared(
+        &mut self,
+        addr: u64,
+        kind: AccessKind,
+        object: SharedId,
+        index: u64,
+    ) -> Result<*mut u8, Fault> {
+        let page_addr = addr & !PAGE_MASK;
+        let tlb_index = (addr / PAGE_SIZE) as usize % TLB_ENTRIES;
+        if !self.shared.reaches(object, index) {
+            return Err(Fault::Bus { addr });
+        }
+        if self.shared.page(object, index).is_none() {
+            self.admit_page(addr, kind)?;
+            self.shared.populate(object, index);
+            self.count_new_page();
+        }
+        if kind == AccessKind::Write {
+            let host = self.write_shared(object, index);
+            self.tlb[tlb_index] = TlbEntry {
+                read: page_addr,
+                write: page_addr,
+                host,
+            };
+            return Ok(host);
+        }
+        let shared = self.shared.page(object, index).expect("populated above");
+        let host = Arc::as_ptr(&shared.page).cast::<u8>().cast_mut();
+        let entry = &mut self.tlb[tlb_index];
+        if entry.read != page_addr {
+            *entry = TlbEntry {
+                read: page_addr,
+                write: never(tlb_index),
+                host,
+            };
+        }
+        Ok(host)
+    }
+
+    /// Makes a page of shared memory that is there fit to be written to: code decoded from it is stale, and snapshots
+    /// keep the page as it is. Its host address.
+    fn write_shared(&mut self, object: SharedId, index: u64) -> *mut u8 {
+        let shared = (self.shared.page_mut(object, index)).expect("the caller has seen it");
+        let is_code = std::mem::take(&mut shared.code);
+        // Other addresses of this address space may lead to the page that snapshots keep.
+        let moves = Arc::strong_count(&shared.page) > 1;
+        let host = Arc::make_mut(&mut shared.page).0.as_mut_ptr();
+        if moves {
+            self.flush_tlb();
+        }
+        if is_code {
+            let here = |number: &u64| {
+                self.region_at(number * PAGE_SIZE)
+                    .is_some_and(|(start, r)| {
+                        let at = number * PAGE_SIZE - start;
+                        matches!(r.backing, Backing::Shared { object: o, offset }
+                        if o == object && (offset + at) / PAGE_SIZE == index)
+                    })
+            };
+            let stale: Vec<u64> = self.shared_code.iter().copied().filter(here).collect();
+            for number in stale {
+                self.shared_code.remove(&number);
+                self.stale_code.push(number);
+            }
+            self.attention |= !self.stale_code.is_empty();
+        }
+        host
+    }
+
+    /// Makes the page of an access that [`Fault::FirstTouch`] told of.
+    ///
+    /// # Errors
+    /// The fault that the access raises for the guest.
+    pub fn fill(&mut self, addr: u64, kind: AccessKind) -> Result<(), Fault> {
+        let demand = std::mem::replace(&mut self.demand, false);
+        let result = self.resolve(addr, kind).map(|_| ());
+        self.demand = demand;
+        result
+    }
+
+    /// Gives a page its first content.
+    fn populate(&mut self, addr: u64) -> Result<(), Fault> {
+        let (start, region) = self.region_at(addr).expect("the caller has found it");
         let number = addr / PAGE_SIZE;
         let mut page = Page([0; PAGE_SIZE as usize]);
         if let Backing::File { content, offset } = &region.backing {
@@ -616,8 +760,7 @@ impl Memory {
             code: false,
         };
         self.live_pages += 1;
-        self.peak_live_pages = self.peak_live_pages.max(self.live_pages);
-        self.attention = true;
+        self.count_new_page();
         Ok(())
     }
 
@@ -688,6 +831,10 @@ impl Memory {
         purpose: Purpose,
     ) {
         debug_assert!(start.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE) && len > 0);
+        // Before what was there goes: that may have been the last mapping of the same memory.
+        if let Backing::Shared { object, .. } = backing {
+            self.shared.map(object);
+        }
         self.unmap(start, len);
         let mut end = start + len;
         // Anonymous neighbours of one kind are one mapping, as Linux shows them; files keep their offsets apart.
@@ -732,10 +879,29 @@ impl Memory {
             return;
         }
         for s in gone {
-            self.regions.remove(&s);
+            if let Some(Region {
+                backing: Backing::Shared { object, .. },
+                ..
+            }) = self.regions.remove(&s)
+            {
+                self.shared.unmap(object);
+                self.attention = true;
+            }
         }
         self.discard(start, len);
+        self.forget_shared_code(start, len);
         self.drop_empty_chunks(start, end);
+    }
+
+    /// Code decoded from shared memory that is no longer mapped so is stale.
+    fn forget_shared_code(&mut self, start: u64, len: u64) {
+        let (first, end) = (start / PAGE_SIZE, (start + len) / PAGE_SIZE);
+        let gone: Vec<u64> = self.shared_code.range(first..end).copied().collect();
+        for number in gone {
+            self.shared_code.remove(&number);
+            self.stale_code.push(number);
+            self.attention = true;
+        }
     }
 
     /// Gives back the tables of address space without pages: a guest that maps ever new addresses must not make them
@@ -818,6 +984,7 @@ impl Memory {
                     stale.push(number);
                 }
             });
+            self.forget_shared_code(at, region_end - at);
             at = region_end;
         }
         self.flush_tlb();
@@ -860,8 +1027,13 @@ impl Memory {
         {
             let mut tail = region.clone();
             region.end = at;
-            if let Backing::File { offset, .. } = &mut tail.backing {
-                *offset += at - start;
+            match &mut tail.backing {
+                Backing::Anonymous => {}
+                Backing::File { offset, .. } => *offset += at - start,
+                Backing::Shared { object, offset } => {
+                    *offset += at - start;
+                    self.shared.map(*object);
+                }
             }
             self.regions.insert(at, tail);
         }
@@ -913,6 +1085,119 @@ impl Memory {
             .filter(|&s| s >= bottom && self.is_free(s, len))
     }
 
+    // ---- shared memory --------------------------------------------------------------------------------------------
+
+    /// New shared memory of this size, which begins with these bytes; `held` until [`Memory::release_shared`], and else
+    /// as long as it is mapped.
+    pub fn create_shared(&mut self, base: Arc<[u8]>, size: u64, held: bool) -> SharedId {
+        self.shared.create(base, size, held)
+    }
+
+    /// Bytes of shared memory.
+    pub fn shared_size(&self, id: SharedId) -> u64 {
+        self.shared.size(id)
+    }
+
+    /// Sets the size of shared memory: what is cut off is gone, what is added is zero.
+    pub fn resize_shared(&mut self, id: SharedId, size: u64) {
+        if size < self.shared.size(id) {
+            // Code in what goes is stale, wherever it is mapped.
+            for number in self.shared_code.iter().copied().collect::<Vec<_>>() {
+                if self
+                    .shared_at(number)
+                    .is_some_and(|(object, _)| object == id)
+                {
+                    self.forget_shared_code(number * PAGE_SIZE, PAGE_SIZE);
+                }
+            }
+            self.flush_tlb();
+            self.attention = true;
+        }
+        self.shared.resize(id, size);
+    }
+
+    /// Reads from shared memory at an offset; beyond its end there are zeros.
+    pub fn read_shared(&self, id: SharedId, offset: u64, buffer: &mut [u8]) {
+        self.shared.read(id, offset, buffer);
+    }
+
+    /// Writes to shared memory at an offset, within its size.
+    ///
+    /// # Errors
+    /// [`Fault::MemoryLimit`]; the bytes before are written.
+    pub fn write_shared_bytes(
+        &mut self,
+        id: SharedId,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = offset + done as u64;
+            let within = (at % PAGE_SIZE) as usize;
+            let n = (PAGE_SIZE as usize - within).min(bytes.len() - done);
+            let index = at / PAGE_SIZE;
+            if !self.shared.reaches(id, index) {
+                return Err(Fault::Bus { addr: at });
+            }
+            if self.shared.page(id, index).is_none() {
+                if self.live_pages() >= self.limit_pages {
+                    return Err(Fault::MemoryLimit);
+                }
+                self.shared.populate(id, index);
+                self.count_new_page();
+            }
+            // The page is made fit first, through the same door as a store; then its bytes are safe to change.
+            self.write_shared(id, index);
+            let shared = (self.shared.page_mut(id, index)).expect("populated above");
+            Arc::make_mut(&mut shared.page).bytes_mut()[within..within + n]
+                .copy_from_slice(&bytes[done..done + n]);
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// The file whose content this was has gone: what nobody maps any more is freed.
+    pub fn release_shared(&mut self, id: SharedId) {
+        self.shared.release(id);
+        self.attention = true;
+    }
+
+    /// The shared memory at an address, with the offset in it.
+    pub fn shared_word(&self, addr: u64) -> Option<(SharedId, u64)> {
+        let (object, index) = self.shared_at(addr / PAGE_SIZE)?;
+        Some((object, index * PAGE_SIZE + addr % PAGE_SIZE))
+    }
+
+    /// The address space of a new process: its pages are copies, what is shared stays so.
+    pub fn fork(&mut self) -> Self {
+        let mut copy = self.snapshot();
+        copy.shared = SharedMemory::default();
+        copy.high_water = copy.live_pages;
+        for region in self.regions.values() {
+            if let Backing::Shared { object, .. } = region.backing {
+                self.shared.map(object);
+            }
+        }
+        copy
+    }
+
+    /// Takes over what all processes share from the address space that ran before.
+    pub fn take_shared(&mut self, from: &mut Self) {
+        from.flush_tlb();
+        self.shared = std::mem::take(&mut from.shared);
+    }
+
+    /// An address space that is not the running one has gone.
+    pub fn forget(&mut self, gone: &Self) {
+        for region in gone.regions.values() {
+            if let Backing::Shared { object, .. } = region.backing {
+                self.shared.unmap(object);
+                self.attention = true;
+            }
+        }
+    }
+
     // ---- code ----------------------------------------------------------------------------------------------------
 
     /// The page at this page number as code: its bytes stay as they are until [`Memory::take_stale_code`] names it.
@@ -921,11 +1206,22 @@ impl Memory {
     /// The fetch fault.
     pub fn code_page(&mut self, number: u64) -> Result<Arc<Page>, Fault> {
         self.resolve(number * PAGE_SIZE, AccessKind::Execute)?;
+        let in_chunk = number as usize % CHUNK_PAGES;
+        let private = self.slot(number).is_some_and(|slot| slot.page.is_some());
+        if let Some((object, index)) = self.shared_at(number).filter(|_| !private) {
+            let shared = (self.shared.page_mut(object, index)).expect("resolve populated it");
+            let page = Arc::clone(&shared.page);
+            if !std::mem::replace(&mut shared.code, true) {
+                // It may be written to through any address.
+                self.flush_tlb();
+            }
+            self.shared_code.insert(number);
+            return Ok(page);
+        }
         let chunk = self
             .chunks
             .get_mut(&(number / CHUNK_PAGES as u64))
             .expect("resolve populated it");
-        let in_chunk = number as usize % CHUNK_PAGES;
         if !chunk.slots[in_chunk].code {
             Arc::make_mut(chunk).slots[in_chunk].code = true;
             let index = number as usize % TLB_ENTRIES;
@@ -938,8 +1234,32 @@ impl Memory {
         ))
     }
 
+    /// The shared memory that is mapped at this page number: the object, and the number of the page in it.
+    fn shared_at(&self, number: u64) -> Option<(SharedId, u64)> {
+        let (start, region) = self.region_at(number * PAGE_SIZE)?;
+        match region.backing {
+            Backing::Shared { object, offset } => {
+                Some((object, (offset + (number * PAGE_SIZE - start)) / PAGE_SIZE))
+            }
+            _ => None,
+        }
+    }
+
+    /// The page of shared memory at this page number, if it may be executed.
+    fn shared_code_page(&self, number: u64) -> Option<&Arc<Page>> {
+        let (_, region) = self.region_at(number * PAGE_SIZE)?;
+        let (object, index) = self.shared_at(number)?;
+        if !region.protection.contains(Protection::EXECUTE) {
+            return None;
+        }
+        self.shared.page(object, index).map(|shared| &shared.page)
+    }
+
     /// The page as it is now, if it has been touched and may be executed; fills nothing.
     pub fn peek_code_page(&self, number: u64) -> Option<&Arc<Page>> {
+        if self.shared_code.contains(&number) {
+            return self.shared_code_page(number);
+        }
         self.slot(number)
             .filter(|s| s.code && s.protection.contains(Protection::EXECUTE))
             .and_then(|s| s.page.as_ref())
@@ -948,10 +1268,14 @@ impl Memory {
     /// Whether code that was decoded from `page` is valid for the page at this number: it is that very page and may be
     /// executed. If so, it is guarded as [`Memory::code_page`] does.
     pub fn adopt_code_page(&mut self, number: u64, page: &Arc<Page>) -> bool {
-        let same = self.slot(number).is_some_and(|slot| {
-            slot.protection.contains(Protection::EXECUTE)
-                && slot.page.as_ref().is_some_and(|now| Arc::ptr_eq(now, page))
-        });
+        let own = self.slot(number).filter(|slot| slot.page.is_some());
+        let now = match own {
+            Some(slot) => {
+                (slot.page.as_ref()).filter(|_| slot.protection.contains(Protection::EXECUTE))
+            }
+            None => self.shared_code_page(number),
+        };
+        let same = now.is_some_and(|now| Arc::ptr_eq(now, page));
         same && self.code_page(number).is_ok()
     }
 
@@ -968,13 +1292,17 @@ impl Memory {
 
     // ---- accounting ----------------------------------------------------------------------------------------------
 
-    /// Pages that hold content now.
+    /// Pages that hold content now: those of this address space, and what all processes share while this one runs.
     pub fn live_pages(&self) -> u64 {
-        self.live_pages
+        self.live_pages + self.shared.live_pages()
     }
     /// The most pages that ever held content at once.
     pub fn peak_live_pages(&self) -> u64 {
         self.peak_live_pages
+    }
+    /// The most private pages that this address space ever held at once.
+    pub fn high_water_pages(&self) -> u64 {
+        self.high_water
     }
     /// Whether the number of live pages or decoded code has changed since the last call.
     #[inline(always)]
@@ -996,11 +1324,16 @@ impl Memory {
     }
     /// From now on [`Memory::peak_live_pages`] counts from here.
     pub fn restart_peak(&mut self) {
-        self.peak_live_pages = self.live_pages;
+        self.peak_live_pages = self.live_pages();
     }
     /// Makes it ready for [`Memory::fork_frozen`], until it runs again.
     pub fn freeze(&mut self) {
         self.flush_tlb();
+    }
+    /// Whether the first touch of a page is told as [`Fault::FirstTouch`] before it happens. While instructions run, it
+    /// is, so that pages come at exact instructions; the kernel's own accesses make pages as they go.
+    pub fn set_demand(&mut self, on: bool) {
+        self.demand = on;
     }
     /// Switches recording for [`Memory::read`] and [`Memory::write`].
     pub fn set_recording(&mut self, on: bool) {
@@ -1034,6 +1367,10 @@ impl Memory {
                 store: false,
             });
         }
+    }
+    /// Forgets the recorded accesses from this number on: they belong to work that faulted.
+    pub(crate) fn truncate_accesses(&mut self, count: usize) {
+        self.accesses.truncate(count);
     }
     /// Forgets the recorded accesses.
     #[inline(always)]

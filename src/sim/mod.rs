@@ -7,5 +7,6 @@ pub mod isa;
 pub mod machine;
 pub mod memory;
 pub mod outcome;
+pub mod shared;
 pub mod simulation;
 pub mod uarch;

@@ -49,6 +49,10 @@ impl Device {
     pub const DONE: u8 = b'D';
     /// Message kind: the candidate has failed; the text says how.
     pub const FAILED: u8 = b'F';
+    /// Message kind: a part of a result; more follows.
+    pub const PART: u8 = b'P';
+    /// Message kind: the result of a call, or its last part.
+    pub const RESULT: u8 = b'R';
 }
 
 /// What the guest may use. Limits are part of the job key: exceeding one is a property of the candidate.

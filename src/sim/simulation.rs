@@ -81,6 +81,7 @@ impl<T: Timing> Simulation<T> {
             mut mem,
             kernel,
         } = guest?;
+        engine.pause = u64::MAX;
         engine.revalidate(&mut mem);
         Ok(Self {
             cx: Context::new(cpu, mem),
@@ -98,6 +99,7 @@ impl<T: Timing> Simulation<T> {
     /// Goes on from a snapshot, with a block cache that may be warm.
     pub fn resume(snapshot: &Snapshot<T>, mut engine: Engine<T>) -> Self {
         let mut mem = snapshot.mem.fork_frozen();
+        engine.pause = u64::MAX;
         engine.revalidate(&mut mem);
         let mut cx = Context::new(snapshot.cpu.clone(), mem);
         cx.clock_read = snapshot.clock_read;
@@ -165,6 +167,15 @@ impl<T: Timing> Simulation<T> {
         (exit != Exit::InstructionLimit || instructions >= limit).then_some(exit)
     }
 
+    /// Runs to less than 64 instructions before this number, or until the guest stops: then why. Unlike
+    /// [`Self::run_to`] this cuts no block, so that nothing at all tells the run from an unbroken one.
+    pub fn run_near(&mut self, instructions: u64, expired: &dyn Fn() -> bool) -> Option<Exit> {
+        self.engine.pause = instructions;
+        let exit = self.run(expired);
+        self.engine.pause = u64::MAX;
+        (exit != Exit::Paused || self.unanswered).then_some(exit)
+    }
+
     fn run_to_exit(&mut self, expired: &dyn Fn() -> bool) -> Exit {
         loop {
             if std::mem::take(&mut self.unanswered)
@@ -192,6 +203,7 @@ impl<T: Timing> Simulation<T> {
                 Stop::Deadline if self.engine.retired >= self.limits.instructions => {
                     return Exit::InstructionLimit;
                 }
+                Stop::Deadline if self.engine.pauses() => return Exit::Paused,
                 Stop::Deadline if self.engine.retired < next_look => {}
                 Stop::Deadline => {
                     if expired() {

@@ -87,6 +87,39 @@ pub fn compare(expected: &[u8], got: &[u8], comparison: &Comparison) -> Option<D
     }
 }
 
+/// The difference of two texts that are known to be no right answers of each other, as one line.
+pub(super) fn difference_of_texts(expected: Option<&str>, got: &str) -> Difference {
+    Difference {
+        line: 1,
+        expected: expected.map(|text| show(text.as_bytes(), Some(got.as_bytes()))),
+        got: Some(show(got.as_bytes(), expected.map(str::as_bytes))),
+    }
+}
+
+/// The first byte-for-byte difference between two outputs.
+pub fn compare_bytes(expected: &[u8], got: &[u8]) -> Option<Difference> {
+    if expected == got {
+        return None;
+    }
+    let mut expected_lines = expected.split(|&byte| byte == b'\n');
+    let mut got_lines = got.split(|&byte| byte == b'\n');
+    let mut line = 0;
+    loop {
+        line += 1;
+        let (e, g) = (expected_lines.next(), got_lines.next());
+        if e != g || e.is_none() {
+            let whole = |text: Option<&[u8]>, other: Option<&[u8]>| {
+                text.map(|text| show_exactly(text, other))
+            };
+            return Some(Difference {
+                line,
+                expected: whole(e, g),
+                got: whole(g, e),
+            });
+        }
+    }
+}
+
 /// The lines without what the rules at the top leave out at the end.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.trim_ascii_end();
@@ -166,7 +199,11 @@ fn is_nan(token: &[u8]) -> bool {
 
 /// A line for people: cut around the place where it leaves the other one, with bytes outside UTF-8 replaced.
 fn show(line: &[u8], other: Option<&[u8]>) -> String {
-    let line = line.trim_ascii_end();
+    show_exactly(line.trim_ascii_end(), other)
+}
+
+/// The same with white space at the end.
+fn show_exactly(line: &[u8], other: Option<&[u8]>) -> String {
     let common = other.map_or(0, |other| {
         line.iter().zip(other).take_while(|(a, b)| a == b).count()
     });
@@ -200,6 +237,51 @@ mod tests {
             nan: NanPolicy::Equal,
         };
         compare(expected.as_bytes(), got.as_bytes(), &comparison).is_none()
+    }
+
+    /// Expected, got, absolute and relative tolerance, right.
+    const CASES: [(&str, &str, Option<(f64, f64)>, bool); 24] = [
+        ("9007199254740993", "9007199254740992", None, false),
+        (
+            "9007199254740993",
+            "9007199254740992",
+            Some((1.0, 1e-6)),
+            false,
+        ),
+        ("1 2", "1 2\n3", None, false),
+        ("1 2\n3", "1 2", None, false),
+        ("0.0005", "0", None, false),
+        ("0.0005", "0", Some((0.0, 1e-3)), false),
+        ("0.0005", "0", Some((1e-3, 0.0)), true),
+        ("1e9", "1000000000.5", Some((0.0, 1e-6)), true),
+        ("1e9", "1000000000.5", Some((0.0, 1e-12)), false),
+        ("0.1 0.2", "0.1000001 0.1999999", Some((1e-6, 0.0)), true),
+        ("0.1 0.2", "0.1000001", Some((1e-6, 0.0)), false),
+        ("nan", "nan", None, true),
+        ("nan", "0", Some((1e9, 1e9)), false),
+        ("inf", "1e308", Some((1e300, 1.0)), false),
+        ("", "", None, true),
+        ("", "\n", None, true),
+        ("", "x", None, false),
+        ("x", "", None, false),
+        ("1 2\n3\n", "1 2  \r\n3\r\n\r\n", None, true),
+        ("-0.0", "0.0", Some((1e-9, 0.0)), true),
+        ("-0.0", "0.0", None, false),
+        ("1\n2\n3\n", "1\n2\n", None, false),
+        ("1\n\n2", "1\n2", None, false),
+        ("Yes", "yes", Some((1.0, 1.0)), false),
+    ];
+
+    #[test]
+    fn the_cases_that_checkers_get_wrong_are_judged_right() {
+        for (expected, got, tolerance, right) in CASES {
+            let comparison = Comparison {
+                tolerance: tolerance.map(|(absolute, relative)| Tolerance { absolute, relative }),
+                nan: NanPolicy::Equal,
+            };
+            let judged = compare(expected.as_bytes(), got.as_bytes(), &comparison).is_none();
+            assert_eq!(judged, right, "{expected:?} {got:?} {tolerance:?}");
+        }
     }
 
     #[test]
@@ -275,6 +357,17 @@ mod tests {
         assert!(!within(1.0, 1.0, "nan", "0.5"));
         assert!(!within(1e300, 1.0, "inf", "1e308"));
         assert!(!within(1.0, 1.0, "inf", "-inf"));
+    }
+
+    #[test]
+    fn bytes_are_compared_with_their_white_space() {
+        assert!(compare_bytes(b"1\n", b"1\n").is_none());
+        let difference = compare_bytes(b"1\n2", b"1\n2 ").unwrap();
+        assert_eq!(
+            (difference.line, difference.got.as_deref()),
+            (2, Some("2 "))
+        );
+        assert_eq!(compare_bytes(b"1\n", b"1").unwrap().line, 2);
     }
 
     #[test]

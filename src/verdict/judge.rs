@@ -1,6 +1,6 @@
 //! From a measurement to a verdict: one function for programs, one for functions under the driver.
-use super::{Comparison, Verdict, compare};
-use crate::dataset::TestCase;
+use super::{Judging, Verdict, compare, compare_bytes, judge_value};
+use crate::dataset::{Calls, TestCase, Value};
 use crate::measurement::Measurement;
 use crate::sim::outcome::{Device, Exit};
 
@@ -8,17 +8,114 @@ use crate::sim::outcome::{Device, Exit};
 const QUOTED_BYTES: usize = 400;
 const SIGABRT: u8 = 6;
 
-/// Judges the run of a program on one test case: exit code 0 and the expected standard output.
-pub fn judge_case(measurement: &Measurement, case: &TestCase, comparison: &Comparison) -> Verdict {
+/// Judges the run of a program on one test case: exit code 0 and a right standard output.
+///
+/// Where a checker decides, this only judges the exit.
+pub fn judge_case(measurement: &Measurement, case: &TestCase, judging: &Judging) -> Verdict {
     if let Some(verdict) = judge_exit(measurement, Some(case.name.clone())) {
         return verdict;
     }
-    match compare(&case.expected, &measurement.stdout, comparison) {
-        None => Verdict::Accepted,
-        Some(difference) => Verdict::WrongAnswer {
+    let difference = |expected: &[u8]| match judging {
+        Judging::Exact => compare_bytes(expected, &measurement.stdout),
+        Judging::Tokens(comparison) => compare(expected, &measurement.stdout, comparison),
+        Judging::Values(_) | Judging::Presence => output_value(expected, measurement, judging),
+        Judging::Checker(_) => None,
+    };
+    let first = difference(&case.expected);
+    let others = || (case.alternatives.iter()).any(|expected| difference(expected).is_none());
+    match first {
+        Some(difference) if !others() => Verdict::WrongAnswer {
             case: case.name.clone(),
             difference,
         },
+        _ => Verdict::Accepted,
+    }
+}
+
+/// A program's output as one value; an output that is none differs as text.
+fn output_value(
+    expected: &[u8],
+    measurement: &Measurement,
+    judging: &Judging,
+) -> Option<super::Difference> {
+    let value = |bytes: &[u8]| Value::parse(&String::from_utf8_lossy(bytes)).ok();
+    match (value(expected), value(&measurement.stdout)) {
+        (Some(expected), Some(got)) => judge_value(&[expected], &got, judging),
+        _ => compare(expected, &measurement.stdout, &super::Comparison::default()),
+    }
+}
+
+/// The results that a driver of ours reported, in the order of the cases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// The text of each, and the value that it is.
+    pub texts: Vec<String>,
+    /// The value of each, or why the text is none.
+    pub values: Vec<Result<Value, String>>,
+}
+
+impl Results {
+    /// The results of a run.
+    pub fn of(measurement: &Measurement) -> Self {
+        let mut results = Self::default();
+        let mut bytes = Vec::new();
+        for (kind, text) in &measurement.messages {
+            if matches!(*kind, Device::PART | Device::RESULT) {
+                bytes.extend_from_slice(text);
+            }
+            if *kind == Device::RESULT {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                results.values.push(Value::parse(&text));
+                results.texts.push(text);
+                bytes.clear();
+            }
+        }
+        results
+    }
+}
+
+/// Judges the run of a driver of ours: each result, then the end of the run.
+///
+/// Where a checker decides, this judges everything but the results.
+pub fn judge_calls(
+    measurement: &Measurement,
+    calls: &Calls,
+    results: &Results,
+    judging: &Judging,
+) -> Verdict {
+    if measurement.exit == Exit::ForgedMarker {
+        return Verdict::ForgedMarker;
+    }
+    if !matches!(judging, Judging::Checker(_)) {
+        for (case, value) in calls.cases.iter().zip(&results.values) {
+            let Some(expected) = &case.expected else {
+                return Verdict::BackendFailure {
+                    what: format!("case {} has no expected result", case.name),
+                    remedy: "report this as a fault of tickmark".into(),
+                };
+            };
+            let difference = match value {
+                Ok(value) => judge_value(&expected.answers, value, judging),
+                Err(error) => {
+                    let expected = expected.answers.first().map(Value::to_string);
+                    Some(super::compare::difference_of_texts(
+                        expected.as_deref(),
+                        error,
+                    ))
+                }
+            };
+            if let Some(difference) = difference {
+                return Verdict::WrongAnswer {
+                    case: case.name.clone(),
+                    difference,
+                };
+            }
+        }
+    }
+    match judge_function(measurement) {
+        // The driver reports a result a case before it is done.
+        Verdict::Accepted if results.values.len() != calls.cases.len() => Verdict::ForgedMarker,
+        verdict => verdict,
     }
 }
 
@@ -225,11 +322,12 @@ mod tests {
             name: "7".into(),
             stdin: b"1\n".as_slice().into(),
             expected: b"2\n".as_slice().into(),
+            alternatives: Vec::new(),
         }
     }
 
     fn judged(measurement: &Measurement) -> Verdict {
-        judge_case(measurement, &case(), &Comparison::default())
+        judge_case(measurement, &case(), &Judging::default())
     }
 
     fn done() -> (u8, Vec<u8>) {
@@ -303,6 +401,79 @@ mod tests {
         assert_eq!(judge_function(&run), Verdict::Accepted);
         run.exit = Exit::Exited { code: 1 };
         assert_eq!(judge_function(&run).kind(), "exit_code");
+    }
+
+    fn calls() -> Calls {
+        let case = |name: &str, expected: &str| crate::dataset::Call {
+            name: name.into(),
+            arguments: "[]".into(),
+            expected: Some(crate::dataset::Expected {
+                answers: vec![Value::parse(expected).unwrap()],
+                source: crate::dataset::ExpectedSource::DataSet,
+            }),
+        };
+        Calls {
+            target: crate::dataset::Target::Function("f".into()),
+            prompt: String::new(),
+            preface: String::new(),
+            template: None,
+            cases: vec![case("1", "[1, 2]"), case("2", "None")],
+            generator: None,
+        }
+    }
+
+    fn judged_calls(exit: Exit, messages: &[(u8, &str)]) -> Verdict {
+        let mut run = measurement(exit);
+        run.messages = (messages.iter())
+            .map(|(kind, text)| (*kind, text.as_bytes().to_vec()))
+            .collect();
+        let judging = Judging::Values(crate::verdict::ValueRules::PYTHON);
+        judge_calls(&run, &calls(), &Results::of(&run), &judging)
+    }
+
+    #[test]
+    fn results_are_judged_case_by_case_and_before_the_end_of_the_run() {
+        const PART: u8 = Device::PART;
+        const RESULT: u8 = Device::RESULT;
+        let done = Exit::Exited { code: 0 };
+        let end = (Device::DONE, "");
+        assert_eq!(
+            judged_calls(
+                done.clone(),
+                &[(PART, "[1,"), (RESULT, "2]"), (RESULT, "null"), end]
+            ),
+            Verdict::Accepted
+        );
+        let Verdict::WrongAnswer { case, .. } =
+            judged_calls(Exit::InstructionLimit, &[(RESULT, "[1, 3]")])
+        else {
+            panic!("not a wrong answer");
+        };
+        assert_eq!(case, "1");
+        assert_eq!(
+            judged_calls(Exit::InstructionLimit, &[(RESULT, "[1, 2]")]).kind(),
+            "instruction_limit"
+        );
+        // A candidate that speaks for the driver.
+        assert_eq!(judged_calls(done.clone(), &[end]), Verdict::ForgedMarker);
+        assert_eq!(
+            judged_calls(done, &[(RESULT, "[1, 2]")]),
+            Verdict::PrematureExit
+        );
+    }
+
+    #[test]
+    fn another_right_output_is_accepted_and_rules_apply_to_programs() {
+        let mut run = measurement(Exit::Exited { code: 0 });
+        run.stdout = b"3\n".to_vec();
+        let mut case = case();
+        assert!(!judge_case(&run, &case, &Judging::default()).is_accepted());
+        case.alternatives.push(b"3".as_slice().into());
+        assert!(judge_case(&run, &case, &Judging::default()).is_accepted());
+        assert!(!judge_case(&run, &case, &Judging::Exact).is_accepted());
+        case.alternatives[0] = b"3.0".as_slice().into();
+        let values = Judging::Values(crate::verdict::ValueRules::PYTHON);
+        assert!(judge_case(&run, &case, &values).is_accepted());
     }
 
     #[test]

@@ -4,15 +4,17 @@
 //! ([`Verdict::is_failure_of_ours`]) is never a failure of the candidate and leaves every denominator.
 mod compare;
 mod judge;
+mod judging;
 
-pub use compare::{Comparison, Difference, NanPolicy, Tolerance, compare};
-pub use judge::{judge_case, judge_function};
+pub use compare::{Comparison, Difference, NanPolicy, Tolerance, compare, compare_bytes};
+pub use judge::{Results, judge_calls, judge_case, judge_function};
+pub use judging::{Checker, Judging, Order, ValueRules, judge_value, values_equal};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Version of the judge: a verdict with another version may differ for the same measurement.
-pub const JUDGE_VERSION: u32 = 1;
+pub const JUDGE_VERSION: u32 = 2;
 
 /// What a candidate's run was worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

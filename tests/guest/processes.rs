@@ -57,3 +57,35 @@ fn processes_in_python_agree_with_the_host() {
     assert_eq!(result["stdout"].as_str(), Some(&*expected), "{result}");
     assert_eq!(result["exit"], json!({"kind": "exited", "code": 0}));
 }
+
+#[test]
+fn memory_that_processes_share_agrees_with_the_host_and_repeats() {
+    for flags in [&["-O1", "-static", "-pthread"][..], &["-O2", "-pthread"]] {
+        let Some(program) = compiled("shared_memory.c", flags) else {
+            return;
+        };
+        let expected = native(&program, &[], "");
+        assert!(expected.ends_with("code 9\n"), "{expected}");
+        for machine in ["atomic", "simple"] {
+            let run = || Tickmark::run(machine, &program, &[]).json();
+            let result = run();
+            assert_eq!(result["stdout"].as_str(), Some(&*expected), "{result}");
+            assert_eq!(result["exit"], json!({"kind": "exited", "code": 0}));
+            assert_eq!(run()["counters"], result["counters"]);
+        }
+    }
+}
+
+#[test]
+fn multiprocessing_in_python_agrees_with_the_host_and_repeats() {
+    let script = source("multiprocessing_all.py");
+    let Some(expected) = native_python(&script, &[], "") else {
+        return;
+    };
+    assert!(expected.ends_with("threads 328350\n"), "{expected}");
+    let run = || Tickmark::run("atomic", "python3", &[&script.to_string_lossy()]).json();
+    let result = run();
+    assert_eq!(result["stdout"].as_str(), Some(&*expected), "{result}");
+    assert_eq!(result["exit"], json!({"kind": "exited", "code": 0}));
+    assert_eq!(run()["counters"], result["counters"]);
+}

@@ -288,7 +288,7 @@ fn from_fault(fault: Fault) -> GuestEnding {
         Fault::SimdFloat => Trap::SimdFloat,
         Fault::X87Float => Trap::X87Float,
         Fault::Unsupported => return GuestEnding::Unsupported,
-        other @ (Fault::Bus { .. } | Fault::MemoryLimit) => {
+        other @ (Fault::Bus { .. } | Fault::MemoryLimit | Fault::FirstTouch { .. }) => {
             return GuestEnding::Broken(format!("{other:?}"));
         }
     }))

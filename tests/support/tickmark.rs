@@ -26,7 +26,19 @@ impl Tickmark {
     /// With these arguments, no standard input, and an environment of its own.
     pub(crate) fn new(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tickmark"));
-        command.args(arguments).env_clear();
+        command.args(arguments);
+        Self::prepared(command)
+    }
+
+    /// A line for the shell, in which `"$0"` is the tool.
+    pub(crate) fn in_shell(line: &str) -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line, env!("CARGO_BIN_EXE_tickmark")]);
+        Self::prepared(command)
+    }
+
+    fn prepared(mut command: Command) -> Self {
+        command.env_clear();
         // The interpreter may be a shim that needs them.
         for name in ["PATH", "HOME"] {
             if let Some(value) = std::env::var_os(name) {

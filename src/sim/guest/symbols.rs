@@ -1,11 +1,15 @@
 //! Function names from the symbol tables of an ELF file.
 use super::elf::{u16_at, u32_at, u64_at};
+use std::borrow::Cow;
+use std::fmt::Write;
 
 const SHT_SYMTAB: u32 = 2;
 const SHT_DYNSYM: u32 = 11;
 const SYMBOL_SIZE: u64 = 24;
 /// Longest name that is shown, bytes: names come from the candidate, and C++ ones can be very long.
 const MAX_NAME: usize = 200;
+/// Longest symbol that is made readable, bytes.
+const MAX_SYMBOL: usize = 4096;
 
 /// `name+0xoff` of the function that holds the byte at this offset of the file. `.symtab` is asked before `.dynsym`;
 /// `None` if neither knows it or the file is damaged.
@@ -67,12 +71,59 @@ fn in_table(file: &[u8], kind: u32, address: u64) -> Option<String> {
     let (within, at) = best?;
     let bytes = file.get(usize::try_from(at).ok()?..)?;
     let bytes = bytes.split(|&b| b == 0).next()?;
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_NAME)]);
+    let text = readable(bytes);
     Some(if within == 0 {
         text.into_owned()
     } else {
         format!("{text}+{within:#x}")
     })
+}
+
+/// A symbol as its programmer wrote it, where it follows the rules of C++ or Rust.
+fn readable(symbol: &[u8]) -> Cow<'_, str> {
+    let plain = || String::from_utf8_lossy(&symbol[..symbol.len().min(MAX_NAME)]);
+    // A short symbol can stand for a text that is exponentially longer: it is cut while it is written.
+    if symbol.len() > MAX_SYMBOL {
+        return plain();
+    }
+    let mut text = Bounded(String::new());
+    let done = if let Ok(name) = std::str::from_utf8(symbol)
+        .map_err(drop)
+        .and_then(|symbol| rustc_demangle::try_demangle(symbol).map_err(drop))
+    {
+        write!(text, "{name:#}")
+    } else if symbol.starts_with(b"_Z")
+        && let Ok(name) = cpp_demangle::Symbol::new(symbol)
+    {
+        // Without what it returns: the parameters tell overloads apart.
+        let options = cpp_demangle::DemangleOptions::new().no_return_type();
+        name.structured_demangle(&mut text, &options)
+    } else {
+        return plain();
+    };
+    match (done, text.0) {
+        (Ok(()), text) if !text.is_empty() => text.into(),
+        (Err(_), text) if text.len() >= MAX_NAME => format!("{text}...").into(),
+        _ => plain(),
+    }
+}
+
+/// Takes [`MAX_NAME`] bytes or a few less, and then no more.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        let left = MAX_NAME - self.0.len();
+        if part.len() <= left {
+            self.0.push_str(part);
+            return Ok(());
+        }
+        self.0.push_str(&part[..part.floor_char_boundary(left)]);
+        // Full also where a character did not fit.
+        self.0
+            .extend(std::iter::repeat_n('.', MAX_NAME - self.0.len()));
+        Err(std::fmt::Error)
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +182,52 @@ mod tests {
             assert_eq!(name(&file, offset).as_deref(), expected, "{offset:#x}");
         }
         assert_eq!(name(&executable(b""), 0x78), None, "no tables");
+    }
+
+    #[test]
+    fn symbols_are_shown_as_they_were_written() {
+        for (symbol, expected) in [
+            ("main", "main"),
+            ("_Z4solvei", "solve(int)"),
+            (
+                "_ZN3Foo3barERKSt6vectorIiSaIiEE",
+                "Foo::bar(std::vector<int, std::allocator<int> > const&)",
+            ),
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                "core::fmt::Write::write_fmt",
+            ),
+            ("_RNvC7mycrate3foo", "mycrate::foo"),
+            ("_Z", "_Z"),
+            ("_ZN", "_ZN"),
+        ] {
+            assert_eq!(readable(symbol.as_bytes()), expected);
+        }
+        assert_eq!(readable(b"a\xff"), "a\u{fffd}");
+    }
+
+    #[test]
+    fn symbols_that_stand_for_endless_names_are_cut() {
+        // Each substitution doubles the text.
+        let mut bomb = "_Z1fI1aE1b".to_owned();
+        for i in 0..30 {
+            let last = format!("S{}_", ["", "0", "1", "2", "3", "4"][i % 6]);
+            bomb.push_str(&format!("1cI{last}{last}E"));
+        }
+        let nested = format!("_Z1f{}i", "P".repeat(4000));
+        let long = format!("_Z150{}i", "x".repeat(150));
+        for symbol in [
+            bomb.clone(),
+            nested,
+            long.clone(),
+            format!("_Z{}", bomb.repeat(20)),
+        ] {
+            assert!(
+                readable(symbol.as_bytes()).len() <= MAX_NAME + 3,
+                "{symbol}"
+            );
+        }
+        assert_eq!(readable("y".repeat(9999).as_bytes()).len(), MAX_NAME);
     }
 
     #[test]

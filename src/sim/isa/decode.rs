@@ -115,7 +115,7 @@ fn ends_block(insn: &Instruction) -> bool {
 /// extent depends on nothing else.
 ///
 /// # Errors
-/// The fetch fault of the first instruction. A later one that cannot be fetched ends the block before it.
+/// The fetch fault of the first instruction.
 pub(crate) fn decode<R: Recording>(
     cx: &mut Context,
     entry: u64,
@@ -175,11 +175,11 @@ fn fetch(
         }
         let insn = features.admit(decoder.decode());
         if insn.is_invalid() && decoder.last_error() == iced_x86::DecoderError::NoMoreBytes {
-            // The instruction crosses into the next page: it ends the block.
-            match straddling(mem, page.bytes(), number, offset + start, features) {
-                Ok(insn) => instructions.push(insn),
-                Err(fault) if instructions.is_empty() => return Err(fault),
-                Err(_) => {}
+            // The instruction crosses into the next page: it is a block of its own, so that the page is touched when it
+            // runs and not before.
+            if instructions.is_empty() {
+                let crossing = straddling(mem, page.bytes(), number, offset + start, features)?;
+                instructions.push(crossing);
             }
             return Ok(instructions);
         }

@@ -39,6 +39,17 @@ pub struct SideTables {
 }
 
 impl SideTables {
+    /// How much is in the tables.
+    pub(super) fn mark(&self) -> [usize; 2] {
+        [self.slow.len(), self.lanes.len()]
+    }
+
+    /// Drops what has come since that mark.
+    pub(super) fn back_to(&mut self, [slow, lanes]: [usize; 2]) {
+        self.slow.truncate(slow);
+        self.lanes.truncate(lanes);
+    }
+
     /// Empties the tables.
     pub fn clear(&mut self) {
         self.slow.clear();

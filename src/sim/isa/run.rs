@@ -12,6 +12,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Most instructions of a block.
+const MAX_BLOCK: u64 = 64;
 type BlockId = u32;
 const NO_BLOCK: BlockId = BlockId::MAX;
 const JUMP_CACHE: usize = 4096;
@@ -48,7 +50,8 @@ pub enum Stop {
     Fault(Fault),
     /// As many instructions as allowed have retired.
     Deadline,
-    /// Live memory or decoded code changed (the latter has been dealt with).
+    /// Live memory or decoded code changed (the latter has been dealt with). A page that an instruction touches for the
+    /// first time comes before the instruction runs.
     Attention,
 }
 
@@ -67,6 +70,8 @@ pub struct Engine<T: Timing> {
     features: Features,
     /// Instructions retired; the caller sets where counting goes on.
     pub retired: u64,
+    /// No block that would pass this many retired instructions is begun; see [`Engine::pauses`].
+    pub pause: u64,
 }
 
 impl<T: Timing> Engine<T> {
@@ -82,7 +87,14 @@ impl<T: Timing> Engine<T> {
             side: SideTables::default(),
             features,
             retired: 0,
+            pause: u64::MAX,
         }
+    }
+
+    /// A block may not fit any more before [`Engine::pause`]. Unlike at a deadline no block is cut, so that a run that
+    /// pauses looks at memory at the same instructions as one that does not.
+    pub fn pauses(&self) -> bool {
+        self.pause.saturating_sub(self.retired) < MAX_BLOCK
     }
 
     /// Makes the cache fit another address space: blocks of pages that are not the very pages they were decoded from
@@ -198,9 +210,20 @@ impl<T: Timing> Engine<T> {
     /// Runs from `cpu.rip` until something needs the caller, at the latest when `self.retired` reaches `deadline`.
     pub fn run(&mut self, cx: &mut Context, timing: &mut T, deadline: u64) -> Stop {
         cx.mem.set_recording(T::NEEDS_ADDRESSES);
+        cx.mem.set_demand(true);
         std::mem::swap(&mut cx.side, &mut self.side);
-        let stop = self.run_blocks(cx, timing, deadline);
+        let stop = match self.run_blocks(cx, timing, deadline) {
+            Stop::Fault(Fault::FirstTouch { addr, kind }) => match cx.mem.fill(addr, kind) {
+                Ok(()) => {
+                    self.attend(cx);
+                    Stop::Attention
+                }
+                Err(fault) => Stop::Fault(fault),
+            },
+            stop => stop,
+        };
         std::mem::swap(&mut cx.side, &mut self.side);
+        cx.mem.set_demand(false);
         stop
     }
 
@@ -209,17 +232,20 @@ impl<T: Timing> Engine<T> {
             if cx.mem.wants_attention() && self.attend(cx) {
                 return Stop::Attention;
             }
-            if self.retired >= deadline {
+            if self.retired >= deadline || self.pauses() {
                 return Stop::Deadline;
             }
             let id = match self.block(cx, timing, cx.cpu.rip) {
                 Ok(id) => id,
                 Err(fault) => return Stop::Fault(fault),
             };
-            if let Some(stop) = self.chain(cx, timing, deadline, id) {
+            if let Some(stop) = self.chain(cx, timing, deadline.min(self.pause), id) {
                 return stop;
             }
-            if deadline - self.retired < 64 && self.retired < deadline {
+            if self.pauses() {
+                continue;
+            }
+            if deadline - self.retired < MAX_BLOCK && self.retired < deadline {
                 // The next block might not fit: single steps, which give the same state as whole blocks.
                 if let Some(stop) = self.step(cx, timing) {
                     return stop;
@@ -375,6 +401,7 @@ impl<T: Timing> Engine<T> {
     /// Runs one instruction.
     fn step(&mut self, cx: &mut Context, timing: &mut T) -> Option<Stop> {
         let entry = cx.cpu.rip;
+        let before = cx.side.mark();
         let block = match self.make_block(cx, timing, entry, 1) {
             Ok(block) => block,
             Err(fault) => return Some(Stop::Fault(fault)),
@@ -383,6 +410,8 @@ impl<T: Timing> Engine<T> {
         self.blocks.push(block);
         let stop = self.chain_one(cx, timing, id);
         self.blocks.pop();
+        // The operation is not kept, so neither is what it needed.
+        cx.side.back_to(before);
         stop
     }
 
@@ -473,6 +502,8 @@ mod tests {
             Purpose::Anonymous,
         );
         mem.copy_in(CODE, &code).unwrap();
+        // Data that is there: the model counts what a first touch records, too.
+        mem.copy_in(DATA, &[0; 0x4000]).unwrap();
         let mut cpu = Cpu::new(Arc::new([]));
         cpu.rip = CODE;
         Context::new(cpu, mem)
@@ -531,6 +562,52 @@ mod tests {
             assert_eq!(engine.retired, 4002 - deadline);
             assert_eq!(cx.cpu.gpr[RAX], 500_500);
         }
+    }
+
+    #[test]
+    fn a_page_comes_before_the_instruction_that_touches_it_first() {
+        // The fifth instruction of one block stores to a page that nobody has touched.
+        let mut cx = guest(|asm| {
+            for _ in 0..4 {
+                asm.add(rax, rcx).unwrap();
+            }
+            asm.mov(qword_ptr(DATA), rax).unwrap();
+            asm.add(rax, rcx).unwrap();
+            asm.int3().unwrap();
+        });
+        cx.mem.discard(DATA, 0x4000);
+        let mut engine = Engine::new(Features::default());
+        let mut timing = Counting::default();
+        let live = cx.mem.live_pages();
+        let mut grown = Vec::new();
+        let stop = loop {
+            match engine.run(&mut cx, &mut timing, u64::MAX) {
+                Stop::Attention if cx.mem.live_pages() > live => grown.push(engine.retired),
+                Stop::Attention => {}
+                stop => break stop,
+            }
+        };
+        assert_eq!(stop, Stop::Fault(Fault::Breakpoint));
+        assert_eq!((grown, engine.retired), (vec![4], 6));
+    }
+
+    #[test]
+    fn single_steps_leave_nothing_behind() {
+        let mut cx = guest(|asm| {
+            let mut top = asm.create_label();
+            asm.mov(ecx, 1000).unwrap();
+            asm.set_label(&mut top).unwrap();
+            asm.bswap(rax).unwrap();
+            asm.cpuid().unwrap();
+            asm.mov(ecx, 5).unwrap();
+            asm.jmp(top).unwrap();
+        });
+        let mut engine = Engine::new(Features::default());
+        let mut timing = Counting::default();
+        for deadline in 1..2000 {
+            while engine.run(&mut cx, &mut timing, deadline) != Stop::Deadline {}
+        }
+        assert!(engine.side.slow.len() < 10, "{}", engine.side.slow.len());
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub const ENTRIES: &[Entry] = embedded![
     "gem5-o3-notso",
     "skylake",
     "skylake-stride",
-    "test-tiny"
+    "test-tiny",
+    "test-tiny-in-order"
 ];
 
 /// The entry of this name.
@@ -107,7 +108,7 @@ mod tests {
             error.to_string(),
             "machine `simpel`: no built-in machine has this name; \
              the built-in machines are atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, \
-             skylake-stride, test-tiny; or give the path of a machine file"
+             skylake-stride, test-tiny, test-tiny-in-order; or give the path of a machine file"
         );
     }
 

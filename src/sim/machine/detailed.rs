@@ -106,10 +106,72 @@ section! {
         indirect_path,
         /// Latest directions in its index.
         indirect_history_bits,
-        /// Shortest history of the tagged tables.
-        history_min,
-        /// Longest one.
+        /// Longest history of the tagged tables.
         history_max,
+        /// Counters of the predictors without tables.
+        counter_entries,
+        /// Latest directions in their index.
+        history_bits,
+    }
+}
+
+section! {
+    /// Entries of the TLBs, for pages of 4 KiB.
+    TlbSizes, "tlb", {
+        /// Of the instruction TLB.
+        instruction_entries,
+        /// Of the data TLB.
+        data_entries,
+        /// Associativity of both.
+        ways,
+        /// Reads that a walk makes.
+        levels,
+    }
+}
+
+/// What a translation costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tlbs {
+    /// Misses walk the page table; else all is free.
+    pub walks: bool,
+    /// Sizes.
+    pub sizes: TlbSizes,
+}
+
+impl Tlbs {
+    fn read(s: &Settings) -> Result<Self, MachineError> {
+        let tlbs = Self {
+            walks: s.text("tlb.kind")? == "walk",
+            sizes: TlbSizes::read(s)?,
+        };
+        for (key, entries) in [
+            ("tlb.instruction_entries", tlbs.sizes.instruction_entries),
+            ("tlb.data_entries", tlbs.sizes.data_entries),
+        ] {
+            let sets = entries / tlbs.sizes.ways;
+            if !sets.is_power_of_two() || sets * tlbs.sizes.ways != entries {
+                return Err(s.error(
+                    key,
+                    format!(
+                        "`{key}` is {entries}, which {} ways do not divide into a power of two of sets",
+                        tlbs.sizes.ways
+                    ),
+                    format!(
+                        "{} entries would do",
+                        entries.div_ceil(tlbs.sizes.ways).next_power_of_two() * tlbs.sizes.ways
+                    ),
+                ));
+            }
+        }
+        Ok(tlbs)
+    }
+
+    fn value(&self, path: &str) -> Option<Found> {
+        if path == "tlb.kind" {
+            let word = if self.walks { "walk" } else { "free" };
+            return Some(Found::Text(word.to_owned()));
+        }
+        self.sizes.value(path).map(Found::Integer)
     }
 }
 
@@ -178,8 +240,6 @@ section! {
         refresh_interval_ps,
         /// Front end and back end of the controller.
         controller_ps,
-        /// Lines that wait to be written, at most.
-        write_queue,
         /// Lines beyond which writes go before reads.
         write_high,
         /// Lines beyond which writes go when no read waits.
@@ -187,22 +247,69 @@ section! {
     }
 }
 
-/// How a cache chooses what to replace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replacement {
-    /// The line used longest ago.
-    Lru,
-    /// A tree of bits over the ways.
-    TreePlru,
+/// An enumeration with the words that stand for it in a file.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident {$($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)?}) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// As it stands in a file.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+
+            fn read(s: &Settings, path: &'static str) -> Result<Self, MachineError> {
+                match s.text(path)?.as_str() {
+                    $($word => Ok(Self::$variant),)*
+                    // The table of keys lists the same words.
+                    other => Err(s.error(path, format!("`{path}` is {other:?}"), "see sim-configs/README.md")),
+                }
+            }
+        }
+    };
 }
 
-impl Replacement {
-    /// As it stands in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lru => "lru",
-            Self::TreePlru => "tree-plru",
-        }
+words! {
+    /// How a cache chooses what to replace.
+    Replacement {
+        /// The line used longest ago.
+        Lru = "lru",
+        /// A tree of bits over the ways.
+        TreePlru = "tree-plru",
+        /// Any, by a generator that starts the same each time.
+        Random = "random",
+    }
+}
+
+words! {
+    /// What a shared level keeps of what is above it.
+    Inclusion {
+        /// It takes what it fetches, and may lose it while a level above has it.
+        Mostly = "mostly-inclusive",
+        /// It takes what the level above gives up.
+        Exclusive = "mostly-exclusive",
+        /// What it loses is lost above, too.
+        Strict = "inclusive",
+    }
+}
+
+words! {
+    /// What a cache fetches ahead.
+    Prefetching {
+        /// Nothing.
+        None = "none",
+        /// The line behind one that missed.
+        NextLine = "next-line",
+        /// What one instruction's constant distance leads to.
+        Stride = "stride",
+        /// The lines ahead of neighbouring misses, whatever makes them.
+        Stream = "stream",
     }
 }
 
@@ -221,30 +328,78 @@ pub struct CacheLevel {
     pub response_cycles: u64,
     /// Misses in flight.
     pub mshrs: u64,
+    /// Accesses that wait for one miss; as many as want to where the level has no such key.
+    pub targets: u64,
+    /// Written lines on their way out; likewise.
+    pub write_buffers: u64,
     /// What to replace.
     pub replacement: Replacement,
-    /// Holds mostly what the level above has given up.
-    pub exclusive: bool,
-    /// Fetches ahead of loads with a constant stride.
-    pub stride_prefetcher: bool,
+    /// What it keeps of what is above it; nothing to a first level.
+    pub inclusion: Inclusion,
+    /// What it fetches ahead.
+    pub prefetching: Prefetching,
 }
+
+/// Keys of a level; the empty one where it has no such key.
+type Names = [&'static str; 11];
+macro_rules! names {
+    ($section:literal, $targets:literal, $buffers:literal, $inclusion:literal, $prefetcher:literal) => {
+        [
+            concat!($section, ".size_bytes"),
+            concat!($section, ".ways"),
+            concat!($section, ".tag_cycles"),
+            concat!($section, ".data_cycles"),
+            concat!($section, ".response_cycles"),
+            concat!($section, ".mshrs"),
+            $targets,
+            $buffers,
+            concat!($section, ".replacement"),
+            $inclusion,
+            $prefetcher,
+        ]
+    };
+}
+const L1I: Names = names!("l1i", "", "", "", "l1i.prefetcher");
+const L1D: Names = names!(
+    "l1d",
+    "l1d.targets",
+    "l1d.write_buffers",
+    "",
+    "l1d.prefetcher"
+);
+const L2: Names = names!(
+    "l2",
+    "",
+    "l2.write_buffers",
+    "l2.inclusion",
+    "l2.prefetcher"
+);
+const L3: Names = names!("l3", "", "l3.write_buffers", "l3.inclusion", "");
 
 impl CacheLevel {
     fn read(s: &Settings, section: &Names) -> Result<Self, MachineError> {
+        let integer = |i: usize| match section[i] {
+            "" => Ok(u64::MAX),
+            key => s.integer(key),
+        };
         let level = Self {
-            size_bytes: s.integer(section[0])?,
-            ways: s.integer(section[1])?,
-            tag_cycles: s.integer(section[2])?,
-            data_cycles: s.integer(section[3])?,
-            response_cycles: s.integer(section[4])?,
-            mshrs: s.integer(section[5])?,
-            replacement: if s.text(section[6])? == "lru" {
-                Replacement::Lru
-            } else {
-                Replacement::TreePlru
+            size_bytes: integer(0)?,
+            ways: integer(1)?,
+            tag_cycles: integer(2)?,
+            data_cycles: integer(3)?,
+            response_cycles: integer(4)?,
+            mshrs: integer(5)?,
+            targets: integer(6)?,
+            write_buffers: integer(7)?,
+            replacement: Replacement::read(s, section[8])?,
+            inclusion: match section[9] {
+                "" => Inclusion::Mostly,
+                key => Inclusion::read(s, key)?,
             },
-            exclusive: s.text(section[7])? == "mostly-exclusive",
-            stride_prefetcher: s.text(section[8])? == "stride",
+            prefetching: match section[10] {
+                "" => Prefetching::None,
+                key => Prefetching::read(s, key)?,
+            },
         };
         if level.size_bytes == 0 {
             return Ok(level);
@@ -279,31 +434,25 @@ impl CacheLevel {
     }
 
     fn value(&self, section: &Names, path: &str) -> Option<Found> {
+        let numbers = [
+            self.size_bytes,
+            self.ways,
+            self.tag_cycles,
+            self.data_cycles,
+            self.response_cycles,
+            self.mshrs,
+            self.targets,
+            self.write_buffers,
+        ];
+        let words = [
+            self.replacement.name(),
+            self.inclusion.name(),
+            self.prefetching.name(),
+        ];
         let i = section.iter().position(|&name| name == path)?;
-        Some(match i {
-            0 => Found::Integer(self.size_bytes),
-            1 => Found::Integer(self.ways),
-            2 => Found::Integer(self.tag_cycles),
-            3 => Found::Integer(self.data_cycles),
-            4 => Found::Integer(self.response_cycles),
-            5 => Found::Integer(self.mshrs),
-            6 => Found::Text(self.replacement.name().to_owned()),
-            7 => Found::Text(
-                if self.exclusive {
-                    "mostly-exclusive"
-                } else {
-                    "mostly-inclusive"
-                }
-                .to_owned(),
-            ),
-            _ => Found::Text(
-                if self.stride_prefetcher {
-                    "stride"
-                } else {
-                    "none"
-                }
-                .to_owned(),
-            ),
+        Some(match numbers.get(i) {
+            Some(&number) => Found::Integer(number),
+            None => Found::Text(words[i - numbers.len()].to_owned()),
         })
     }
 }
@@ -313,27 +462,6 @@ pub(super) enum Found {
     Integer(u64),
     Text(String),
 }
-
-type Names = [&'static str; 9];
-macro_rules! names {
-    ($section:literal) => {
-        [
-            concat!($section, ".size_bytes"),
-            concat!($section, ".ways"),
-            concat!($section, ".tag_cycles"),
-            concat!($section, ".data_cycles"),
-            concat!($section, ".response_cycles"),
-            concat!($section, ".mshrs"),
-            concat!($section, ".replacement"),
-            concat!($section, ".inclusion"),
-            concat!($section, ".prefetcher"),
-        ]
-    };
-}
-const L1I: Names = names!("l1i");
-const L1D: Names = names!("l1d");
-const L2: Names = names!("l2");
-const L3: Names = names!("l3");
 
 /// Caches and memory in detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,6 +474,8 @@ pub struct MemorySystem {
     pub l2: CacheLevel,
     /// Third level; none if it has no bytes.
     pub l3: CacheLevel,
+    /// Translation.
+    pub tlbs: Tlbs,
     /// Between levels.
     pub crossbar: Crossbar,
     /// Before memory.
@@ -361,6 +491,7 @@ impl MemorySystem {
             l1d: CacheLevel::read(s, &L1D)?,
             l2: CacheLevel::read(s, &L2)?,
             l3: CacheLevel::read(s, &L3)?,
+            tlbs: Tlbs::read(s)?,
             crossbar: Crossbar::read(s)?,
             memory_crossbar: MemoryCrossbar::read(s)?,
             dram: Dram::read(s)?,
@@ -383,6 +514,7 @@ impl MemorySystem {
                     .or_else(|| self.memory_crossbar.value(path))
                     .or_else(|| self.dram.value(path))
                     .map(Found::Integer)
+                    .or_else(|| self.tlbs.value(path))
             })
     }
 }
@@ -416,22 +548,19 @@ impl BlockingCore {
     }
 }
 
-/// How branch directions are predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Directions {
-    /// Own history or global history, whichever has been right more often.
-    Tournament,
-    /// Tagged tables of growing history, with a loop predictor.
-    Ltage,
-}
-
-impl Directions {
-    /// As it stands in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tournament => "tournament",
-            Self::Ltage => "ltage",
-        }
+words! {
+    /// How branch directions are predicted.
+    Directions {
+        /// Two-bit counters under the branch's address.
+        Bimodal = "bimodal",
+        /// Two-bit counters under address and global history together.
+        Gshare = "gshare",
+        /// Own history or global history, whichever has been right more often.
+        Tournament = "tournament",
+        /// Tagged tables of growing history.
+        Tage = "tage",
+        /// The same with a loop predictor.
+        Ltage = "ltage",
     }
 }
 
@@ -473,7 +602,7 @@ impl OutOfOrderCore {
         frequency_hz: u64,
         micro_ops: MicroOpTable,
     ) -> Result<Self, MachineError> {
-        let unit_list = s.text("core.units")?.to_owned();
+        let unit_list = s.text("core.units")?;
         let units = units(&unit_list).map_err(|what| {
             s.error(
                 "core.units",
@@ -488,24 +617,10 @@ impl OutOfOrderCore {
             total_store_order: s.text("core.store_order")? == "total",
             unit_list,
             units,
-            directions: if s.text("predictor.kind")? == "ltage" {
-                Directions::Ltage
-            } else {
-                Directions::Tournament
-            },
+            directions: Directions::read(s, "predictor.kind")?,
             predictor: BranchUnit::read(s)?,
             memory: MemorySystem::read(s)?,
         };
-        if core.predictor.history_min > core.predictor.history_max {
-            return Err(s.error(
-                "predictor.history_min",
-                format!(
-                    "`predictor.history_min` is {}, more than `predictor.history_max` ({})",
-                    core.predictor.history_min, core.predictor.history_max
-                ),
-                "the shortest history is at most as long as the longest",
-            ));
-        }
         for key in [
             "core.fetch_buffer_bytes",
             "core.store_sets",
@@ -515,8 +630,22 @@ impl OutOfOrderCore {
             "predictor.choice_entries",
             "predictor.target_buffer_entries",
             "predictor.indirect_sets",
+            "predictor.counter_entries",
         ] {
             super::power_of_two(s, key)?;
+        }
+        let index_bits = core.predictor.counter_entries.trailing_zeros();
+        if core.directions == Directions::Gshare
+            && core.predictor.history_bits > u64::from(index_bits)
+        {
+            return Err(s.error(
+                "predictor.history_bits",
+                format!(
+                    "`predictor.history_bits` is {}, more than the index of `predictor.counter_entries` ({}) has bits",
+                    core.predictor.history_bits, core.predictor.counter_entries
+                ),
+                format!("at most {index_bits}"),
+            ));
         }
         Ok(core)
     }

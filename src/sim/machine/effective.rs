@@ -10,10 +10,7 @@ impl Machine {
     /// The value of a key as it would stand in a file, without quotes; `None` where this kind of core has no such key.
     pub fn get(&self, path: &str) -> Option<String> {
         let value = self.value(keys::find(path)?.path)?;
-        Some(match value {
-            Value::Integer(number) => number.to_string(),
-            Value::Text(text) => text,
-        })
+        Some(value.to_string())
     }
 
     /// The whole machine as a machine file: every key that its core reads, nothing inherited.
@@ -92,10 +89,22 @@ impl Machine {
                     .expect("a machine holds only values that its keys allow");
             }
         }
+        settings.inherit_all();
         settings
     }
 
+    /// The value of a key that this machine reads.
     fn value(&self, path: &'static str) -> Option<Value> {
+        if let Some(when) = keys::condition(path, self.kind()) {
+            let decides = self.value(when.key())?.to_string();
+            if !when.holds(&decides) {
+                return None;
+            }
+        }
+        self.stored(path)
+    }
+
+    fn stored(&self, path: &'static str) -> Option<Value> {
         let text = |text: &str| Some(Value::Text(text.to_owned()));
         match path {
             "name" => text(&self.name),
@@ -183,7 +192,9 @@ mod tests {
         for entry in catalog::ENTRIES {
             let machine = catalog::machine(entry.name).unwrap();
             for key in keys::KEYS {
-                let read = key.kinds.contains(&machine.kind());
+                let decided = keys::condition(key.path, machine.kind())
+                    .is_none_or(|when| when.holds(&machine.get(when.key()).unwrap()));
+                let read = key.kinds.contains(&machine.kind()) && decided;
                 assert_eq!(
                     machine.get(key.path).is_some(),
                     read,

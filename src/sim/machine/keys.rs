@@ -73,9 +73,10 @@ const PREDICTING: &[Kind] = &[Kind::InOrder, Kind::OutOfOrder];
 const WIDTH: Values = Values::Integer(1, 64);
 const QUEUE: Values = Values::Integer(1, 1024);
 const DELAY: Values = Values::Integer(1, 64);
-const REPLACEMENT: Values = Values::OneOf(&["lru", "tree-plru"]);
-const INCLUSION: Values = Values::OneOf(&["mostly-inclusive", "mostly-exclusive"]);
-const PREFETCHER: Values = Values::OneOf(&["none", "stride"]);
+const REPLACEMENT: Values = Values::OneOf(&["lru", "tree-plru", "random"]);
+const INCLUSION: Values = Values::OneOf(&["mostly-inclusive", "mostly-exclusive", "inclusive"]);
+const PREFETCHER: Values = Values::OneOf(&["none", "next-line", "stride", "stream"]);
+const MSHRS: Values = Values::Integer(1, 1024);
 const PICOSECONDS: Values = Values::Integer(0, 100_000_000);
 const CYCLES: Values = Values::Integer(1, 1_000_000);
 const SIZE: Values = Values::Integer(16, 1 << 32);
@@ -145,10 +146,9 @@ pub const KEYS: &[Key] = keys![
     "l1i.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the instruction cache; a miss goes on after it";
     "l1i.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the instruction cache, read in parallel with the tags";
     "l1i.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the instruction cache to its answer";
-    "l1i.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the instruction cache; a cache without a free one takes no access";
+    "l1i.mshrs", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "misses in flight in the instruction cache; a cache without a free one takes no access";
     "l1i.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the instruction cache replaces";
-    "l1i.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the instruction cache keeps what the level above has";
-    "l1i.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the instruction cache fetches ahead";
+    "l1i.prefetcher", "-", Values::OneOf(&["none", "next-line"]), DETAILED, "uarch/hierarchy.rs", "what a miss of the instruction cache fetches ahead";
     "l1i.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs",
         "fetch to decode on a hit, hidden by the pipeline; a miss costs what the next level takes beyond it";
     "l1d.size_bytes", "bytes", SIZE, CACHED, "uarch/cache.rs, uarch/hierarchy.rs", "capacity of the data cache";
@@ -156,9 +156,10 @@ pub const KEYS: &[Key] = keys![
     "l1d.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the data cache; a miss goes on after it";
     "l1d.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the data cache, read in parallel with the tags";
     "l1d.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the data cache to its answer";
-    "l1d.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the data cache; a cache without a free one takes no access";
+    "l1d.mshrs", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "misses in flight in the data cache; a cache without a free one takes no access";
+    "l1d.targets", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "accesses that wait for one miss; with as many the cache takes no access until the line is there";
+    "l1d.write_buffers", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "written lines on their way out of the data cache; a cache without a free place takes no access";
     "l1d.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the data cache replaces";
-    "l1d.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the data cache keeps what the level above has";
     "l1d.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the data cache fetches ahead";
     "l1d.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs",
         "load to use on a hit, hidden by the pipeline; a miss costs what the next level takes beyond it";
@@ -167,7 +168,8 @@ pub const KEYS: &[Key] = keys![
     "l2.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the second level; a miss goes on after it";
     "l2.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the second level, read in parallel with the tags";
     "l2.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the second level to its answer";
-    "l2.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the second level; a cache without a free one takes no access";
+    "l2.mshrs", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "misses in flight in the second level; a cache without a free one takes no access";
+    "l2.write_buffers", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "written lines on their way out of the second level; a cache without a free place takes no access";
     "l2.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the second level replaces";
     "l2.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the second level keeps what the level above has";
     "l2.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the second level fetches ahead";
@@ -177,10 +179,15 @@ pub const KEYS: &[Key] = keys![
     "l3.tag_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "tag look-up in the third level; a miss goes on after it";
     "l3.data_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "data of the third level, read in parallel with the tags";
     "l3.response_cycles", "cycles", CYCLES, DETAILED, "uarch/hierarchy.rs", "from the arrival of a line in the third level to its answer";
-    "l3.mshrs", "-", Values::Integer(1, 1024), DETAILED, "uarch/hierarchy.rs", "misses in flight in the third level; a cache without a free one takes no access";
+    "l3.mshrs", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "misses in flight in the third level; a cache without a free one takes no access";
+    "l3.write_buffers", "-", MSHRS, DETAILED, "uarch/hierarchy.rs", "written lines on their way out of the third level; a cache without a free place takes no access";
     "l3.replacement", "-", REPLACEMENT, DETAILED, "uarch/hierarchy.rs", "what the third level replaces";
     "l3.inclusion", "-", INCLUSION, DETAILED, "uarch/hierarchy.rs", "whether the third level keeps what the level above has";
-    "l3.prefetcher", "-", PREFETCHER, DETAILED, "uarch/hierarchy.rs", "what the third level fetches ahead";
+    "tlb.kind", "-", Values::OneOf(&["free", "walk"]), DETAILED, "uarch/tlb.rs", "what a translation costs: nothing, as where a kernel is emulated, or a walk of the page table after a miss";
+    "tlb.instruction_entries", "-", ENTRIES, DETAILED, "uarch/tlb.rs", "pages of 4 KiB that the instruction TLB holds";
+    "tlb.data_entries", "-", ENTRIES, DETAILED, "uarch/tlb.rs", "pages of 4 KiB that the data TLB holds";
+    "tlb.ways", "-", WAYS, DETAILED, "uarch/tlb.rs", "associativity of both, LRU";
+    "tlb.levels", "-", Values::Integer(1, 5), DETAILED, "uarch/tlb.rs", "levels of the page table: reads of the data cache that a walk makes, one after the other";
     "crossbar.request_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of a request between cache levels";
     "crossbar.response_cycles", "cycles", Values::Integer(0, 1000), DETAILED, "uarch/hierarchy.rs", "of an answer between cache levels";
     "crossbar.width_bytes", "bytes", Values::Integer(1, 64), DETAILED, "uarch/hierarchy.rs", "a cycle between cache levels";
@@ -204,13 +211,12 @@ pub const KEYS: &[Key] = keys![
     "dram.read_to_write_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "read to write (tRTW)";
     "dram.rank_switch_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "switch of ranks (tCS)";
     "dram.refresh_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "a refresh (tRFC)";
-    "dram.refresh_interval_ps", "ps", Values::Integer(1_000, 1_000_000_000), DETAILED, "uarch/dram.rs", "between refreshes (tREFI)";
+    "dram.refresh_interval_ps", "ps", Values::Integer(1_000, 1_000_000_000_000), DETAILED, "uarch/dram.rs", "between refreshes (tREFI)";
     "dram.controller_ps", "ps", PICOSECONDS, DETAILED, "uarch/dram.rs", "front end and back end of the controller";
-    "dram.write_queue", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines that wait to be written, at most";
     "dram.write_high", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go before reads";
     "dram.write_low", "-", QUEUE, DETAILED, "uarch/dram.rs", "lines beyond which writes go when no read waits";
     "memory.latency_cycles", "cycles", CYCLES, IN_ORDER, "uarch/simple.rs", "load to use when memory has the line";
-    "predictor.kind", "-", Values::OneOf(&["tournament", "ltage"]), OUT_OF_ORDER, "uarch/predict_gem5.rs", "how directions are predicted";
+    "predictor.kind", "-", Values::OneOf(&["bimodal", "gshare", "tournament", "tage", "ltage"]), OUT_OF_ORDER, "uarch/predict_gem5.rs", "how directions are predicted";
     "predictor.local_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters indexed by a branch's own history (tournament); a power of two";
     "predictor.local_histories", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "own histories kept (tournament); a power of two";
     "predictor.global_entries", "-", ENTRIES, OUT_OF_ORDER, "uarch/predict_gem5.rs", "counters indexed by the global history (tournament); a power of two";
@@ -222,11 +228,10 @@ pub const KEYS: &[Key] = keys![
     "predictor.indirect_tag_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "bits of its tags";
     "predictor.indirect_path", "-", Values::Integer(1, 16), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest indirect targets in its index";
     "predictor.indirect_history_bits", "-", Values::Integer(1, 32), OUT_OF_ORDER, "uarch/predict_gem5.rs", "latest directions in its index";
-    "predictor.history_min", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "shortest history of the tagged tables (ltage)";
-    "predictor.history_max", "-", Values::Integer(1, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (ltage)";
-    "predictor.counter_entries", "-", ENTRIES, IN_ORDER, "uarch/predict.rs",
-        "two-bit counters of the direction predictor; a power of two";
-    "predictor.history_bits", "-", BITS, IN_ORDER, "uarch/predict.rs",
+    "predictor.history_max", "-", Values::Integer(4, 63), OUT_OF_ORDER, "uarch/predict_gem5.rs", "longest history of the tagged tables (tage, ltage); the shortest is 4";
+    "predictor.counter_entries", "-", ENTRIES, PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
+        "two-bit counters of the direction predictor (bimodal, gshare); a power of two";
+    "predictor.history_bits", "-", BITS, PREDICTING, "uarch/predict.rs, uarch/predict_gem5.rs",
         "conditional outcomes that are mixed into the index (gshare); 0 is bimodal";
     "predictor.target_entries", "-", ENTRIES, IN_ORDER, "uarch/predict.rs",
         "entries of the target cache for indirect branches; a power of two";
@@ -237,6 +242,91 @@ pub const KEYS: &[Key] = keys![
     "guest.profile", "-", Values::OneOf(&["x86-64-v2", "x86-64-v3", "gem5"]), ALL, "guest",
         "what CPUID and the start of the process show to the program";
 ];
+
+/// What another key must say for a key to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// That key is one of these words.
+    OneOf(&'static str, &'static [&'static str]),
+    /// That key is not 0.
+    NotZero(&'static str),
+}
+
+impl When {
+    /// The other key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::OneOf(key, _) | Self::NotZero(key) => key,
+        }
+    }
+
+    /// Whether its value, as it would stand in a file, is such.
+    pub fn holds(self, value: &str) -> bool {
+        match self {
+            Self::OneOf(_, words) => words.contains(&value),
+            Self::NotZero(_) => value != "0",
+        }
+    }
+}
+
+const WALKS: When = When::OneOf("tlb.kind", &["walk"]);
+const TOURNAMENT: When = When::OneOf("predictor.kind", &["tournament"]);
+const TAGGED: When = When::OneOf("predictor.kind", &["tage", "ltage"]);
+const THIRD: When = When::NotZero("l3.size_bytes");
+
+/// Keys that only some values of another key give a meaning, and what they are where a file says nothing.
+///
+/// The other key decides only on kinds of core that read it: `predictor.counter_entries` stands alone on `in-order`.
+const CONDITIONS: &[(&str, When, &str)] = &[
+    // Assumed: those of the second level in gem5's se.py.
+    ("l3.ways", THIRD, "16"),
+    ("l3.tag_cycles", THIRD, "20"),
+    ("l3.data_cycles", THIRD, "20"),
+    ("l3.response_cycles", THIRD, "20"),
+    ("l3.mshrs", THIRD, "20"),
+    ("l3.write_buffers", THIRD, "8"),
+    ("l3.replacement", THIRD, "lru"),
+    ("l3.inclusion", THIRD, "mostly-inclusive"),
+    // gem5's X86TLB has 64 entries; Skylake's data TLB has four ways; 4 KiB pages of 64-bit mode have four levels.
+    ("tlb.instruction_entries", WALKS, "64"),
+    ("tlb.data_entries", WALKS, "64"),
+    ("tlb.ways", WALKS, "4"),
+    ("tlb.levels", WALKS, "4"),
+    // gem5 BranchPredictor.py.
+    ("predictor.local_entries", TOURNAMENT, "2048"),
+    ("predictor.local_histories", TOURNAMENT, "2048"),
+    ("predictor.global_entries", TOURNAMENT, "8192"),
+    ("predictor.choice_entries", TOURNAMENT, "8192"),
+    ("predictor.history_max", TAGGED, "34"),
+    // As on `simple`.
+    (
+        "predictor.counter_entries",
+        When::OneOf("predictor.kind", &["bimodal", "gshare"]),
+        "16384",
+    ),
+    (
+        "predictor.history_bits",
+        When::OneOf("predictor.kind", &["gshare"]),
+        "12",
+    ),
+];
+
+/// What another key must say for this one to be read on a core of this kind.
+pub fn condition(path: &str, kind: Kind) -> Option<When> {
+    let (_, when, _) = CONDITIONS.iter().find(|(key, ..)| *key == path)?;
+    find(when.key())
+        .is_some_and(|key| key.kinds.contains(&kind))
+        .then_some(*when)
+}
+
+/// What a key is where a file says nothing; most keys must be given.
+pub fn default_value(path: &str) -> Option<&'static str> {
+    if path == "tlb.kind" {
+        return Some("free");
+    }
+    let (.., value) = CONDITIONS.iter().find(|(key, ..)| *key == path)?;
+    Some(value)
+}
 
 /// The key with this path.
 pub fn find(path: &str) -> Option<&'static Key> {

@@ -10,10 +10,10 @@ pub mod keys;
 mod settings;
 
 pub use detailed::{
-    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, MemoryCrossbar, MemorySystem,
-    OutOfOrderCore, Pipeline, Replacement, Unit,
+    BlockingCore, BranchUnit, CacheLevel, Crossbar, Directions, Dram, Inclusion, MemoryCrossbar,
+    MemorySystem, OutOfOrderCore, Pipeline, Prefetching, Replacement, TlbSizes, Tlbs, Unit,
 };
-use keys::Kind;
+pub use keys::Kind;
 use settings::Settings;
 
 /// A complete model.
@@ -230,7 +230,7 @@ impl Machine {
     }
 
     fn from_settings(mut settings: Settings) -> Result<Self, MachineError> {
-        let kind = match settings.text("core.kind")? {
+        let kind = match settings.text("core.kind")?.as_str() {
             "in-order" => Kind::InOrder,
             "blocking" => Kind::Blocking,
             "out-of-order" => Kind::OutOfOrder,
@@ -238,11 +238,11 @@ impl Machine {
         };
         settings.check_read_by(kind)?;
         let s = &settings;
-        let micro_ops = match s.text("core.micro_ops")? {
+        let micro_ops = match s.text("core.micro_ops")?.as_str() {
             "gem5" => MicroOpTable::Gem5,
             _ => MicroOpTable::Hardware,
         };
-        let profile = match s.text("guest.profile")? {
+        let profile = match s.text("guest.profile")?.as_str() {
             "gem5" => Profile::Gem5,
             "x86-64-v3" => Profile::X86_64V3,
             _ => Profile::X86_64V2,
@@ -278,8 +278,8 @@ impl Machine {
             }
         };
         Ok(Self {
-            name: s.text("name")?.to_owned(),
-            description: s.text("description")?.to_owned(),
+            name: s.text("name")?,
+            description: s.text("description")?,
             core,
             guest: Guest { profile },
         })
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(
             extended("[l1x]\nways = 8"),
             "my.toml:3: unknown section `[l1x]`; \
-             the sections are core, caches, l1i, l1d, l2, l3, crossbar, memory_crossbar, dram, memory, predictor, guest"
+             the sections are core, caches, l1i, l1d, l2, l3, tlb, crossbar, memory_crossbar, dram, memory, predictor, guest"
         );
         assert_eq!(
             extended("[l1d]\nways = \"eight\""),
@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(
             message("extends = \"simpel\""),
             "my.toml:1: `extends` names no built-in machine; the built-in machines are \
-             atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, skylake-stride, test-tiny"
+             atomic, simple, gem5-timing, gem5-o3, gem5-o3-notso, skylake, skylake-stride, test-tiny, test-tiny-in-order"
         );
         assert!(message("name = \n").starts_with("my.toml:1: not TOML: "));
         assert_eq!(

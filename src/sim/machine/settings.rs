@@ -1,5 +1,5 @@
 //! The flat form of a machine: key, value, and the line that set it.
-use super::keys::{self, Key, Kind, Values};
+use super::keys::{self, Key, Kind, Values, When};
 use super::{MachineError, catalog};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +13,27 @@ pub(super) enum Value {
     Integer(u64),
     /// A word or a text.
     Text(String),
+}
+
+impl Value {
+    fn of_text(key: &Key, text: &str) -> Self {
+        match key.values {
+            Values::Integer(..) => match text.replace('_', "").parse() {
+                Ok(number) => Self::Integer(number),
+                Err(_) => Self::Text(text.to_owned()),
+            },
+            Values::Text | Values::OneOf(_) => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
 }
 
 /// Where a value was set, for messages: `file:line`, or the option.
@@ -96,9 +117,7 @@ impl Settings {
             )
         })?;
         self.values = Self::parse(entry.text, entry.file)?.values;
-        for setting in self.values.values_mut() {
-            setting.inherited = true;
-        }
+        self.inherit_all();
         // Two different machines must not answer to one name.
         self.values.remove("name");
         Ok(())
@@ -139,14 +158,7 @@ impl Settings {
     pub(super) fn set_text(&mut self, path: &str, text: &str) -> Result<(), MachineError> {
         let origin = Origin(format!("--set {path}={text}").into());
         let key = known(path, &origin)?;
-        let value = match key.values {
-            Values::Integer(..) => match text.replace('_', "").parse() {
-                Ok(number) => Value::Integer(number),
-                Err(_) => Value::Text(text.to_owned()),
-            },
-            Values::Text | Values::OneOf(_) => Value::Text(text.to_owned()),
-        };
-        self.set(path, value, origin)
+        self.set(path, Value::of_text(key, text), origin)
     }
 
     /// Sets a key, after checking that the key exists and takes such a value.
@@ -183,7 +195,15 @@ impl Settings {
         Ok(())
     }
 
-    /// Refuses keys that a core of this kind does not read: a value without effect is a mistake of its author.
+    /// Everything set so far may go unread, as what a file inherits may.
+    pub(super) fn inherit_all(&mut self) {
+        for setting in self.values.values_mut() {
+            setting.inherited = true;
+        }
+    }
+
+    /// Refuses keys that a core of this kind, or with these other keys, does not read: a value without effect is a
+    /// mistake of its author. What is inherited is dropped instead.
     pub(super) fn check_read_by(&mut self, kind: Kind) -> Result<(), MachineError> {
         let unread = |path: &str| keys::find(path).is_some_and(|k| !k.kinds.contains(&kind));
         for (path, setting) in &self.values {
@@ -199,13 +219,40 @@ impl Settings {
             }
         }
         self.values.retain(|path, _| !unread(path));
+        let mut idle = Vec::new();
+        for (path, setting) in &self.values {
+            let Some(when) = keys::condition(path, kind) else {
+                continue;
+            };
+            let decides = self.value(when.key())?.to_string();
+            if when.holds(&decides) {
+                continue;
+            }
+            if !setting.inherited {
+                return Err(MachineError::new(
+                    &setting.origin,
+                    format!("`{path}` means nothing while `{}` is {decides}", when.key()),
+                    match when {
+                        When::OneOf(key, words) => {
+                            format!("remove it, or set `{key}` to {}", either(words))
+                        }
+                        When::NotZero(key) => format!("remove it, or give `{key}` a value"),
+                    },
+                ));
+            }
+            idle.push(*path);
+        }
+        self.values.retain(|path, _| !idle.contains(path));
         Ok(())
     }
 
-    fn value(&self, path: &'static str) -> Result<&Value, MachineError> {
-        match self.values.get(path) {
-            Some(setting) => Ok(&setting.value),
-            None => Err(MachineError::new(
+    fn value(&self, path: &'static str) -> Result<Value, MachineError> {
+        if let Some(setting) = self.values.get(path) {
+            return Ok(setting.value.clone());
+        }
+        match (keys::find(path), keys::default_value(path)) {
+            (Some(key), Some(text)) => Ok(Value::of_text(key, text)),
+            _ => Err(MachineError::new(
                 &self.origin,
                 format!("`{path}` is missing"),
                 "add it, or start from a built-in machine with `extends = \"simple\"`",
@@ -216,13 +263,13 @@ impl Settings {
     /// The number at `path`.
     pub(super) fn integer(&self, path: &'static str) -> Result<u64, MachineError> {
         match self.value(path)? {
-            Value::Integer(number) => Ok(*number),
+            Value::Integer(number) => Ok(number),
             Value::Text(_) => Err(self.wrong(path)),
         }
     }
 
     /// The text at `path`.
-    pub(super) fn text(&self, path: &'static str) -> Result<&str, MachineError> {
+    pub(super) fn text(&self, path: &'static str) -> Result<String, MachineError> {
         match self.value(path)? {
             Value::Text(text) => Ok(text),
             Value::Integer(_) => Err(self.wrong(path)),

@@ -59,7 +59,7 @@ impl Dram {
             activates: [[0; 4]; RANKS],
             bus: 0,
             refreshes: 0,
-            writes: Vec::with_capacity(settings.write_queue as usize),
+            writes: Vec::with_capacity(1 + settings.write_low as usize),
             due: u64::MAX,
             reads: 0,
             written: 0,

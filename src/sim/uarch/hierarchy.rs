@@ -6,10 +6,15 @@
 //! access to access. So two accesses whose times are in the other order than the program's see each other's effects the
 //! wrong way round; that is the price of a model without an event queue.
 //!
-//! Not modelled: snoops, the limit of targets of a miss, write buffers, and TLBs (free, as in gem5's emulation mode).
+//! A cache also takes nothing while as many accesses wait for one miss as it has targets, or while its write buffers are
+//! full: a written line that is displaced leaves through the crossbar, one after the other. TLBs are free, as in gem5's
+//! emulation mode, or walk a page table ([`super::tlb`]).
+//!
+//! Not modelled: snoops.
+use super::ahead::Prefetcher;
 use super::dram::Dram;
-use super::stride::Stride;
-use crate::sim::machine::{CacheLevel, MemorySystem, Replacement};
+use super::tlb::Tlb;
+use crate::sim::machine::{CacheLevel, Inclusion, MemorySystem, Replacement};
 
 const EMPTY: u64 = u64::MAX;
 const LINE_SHIFT: u32 = 6;
@@ -48,7 +53,15 @@ struct Cache {
     next_miss: usize,
     /// When the last of them ends.
     quiet: u64,
-    stride: Option<Box<Stride>>,
+    /// From and until when no access is taken for want of targets or write buffers.
+    blocked: (u64, u64),
+    /// Accesses that wait for the latest line that one joined.
+    joined: (u64, u64),
+    /// When the latest lines left the write buffers, the next to be overwritten first.
+    leaving: Box<[u64]>,
+    next_leaving: usize,
+    ahead: Option<Box<Prefetcher>>,
+    draws: u32,
     accesses: u64,
     missed: u64,
 }
@@ -98,7 +111,12 @@ impl Cache {
             misses: vec![(0, 0); 4 * counted],
             next_miss: 0,
             quiet: 0,
-            stride: settings.stride_prefetcher.then(Box::default),
+            blocked: (0, 0),
+            joined: (EMPTY, 0),
+            leaving: vec![0; settings.write_buffers.min(1024) as usize].into(),
+            next_leaving: 0,
+            ahead: Prefetcher::new(settings.prefetching),
+            draws: 1,
             accesses: 0,
             missed: 0,
         }
@@ -131,22 +149,64 @@ impl Cache {
         self.latest[set] = way as u8;
     }
 
-    fn victim(&self, line: u64) -> usize {
+    fn victim(&mut self, line: u64) -> usize {
         let set = (line & self.set_mask) as usize;
         let start = set * self.ways;
-        let way = if self.settings.replacement == Replacement::Lru {
-            let used = &self.used[start..start + self.ways];
-            (0..self.ways).min_by_key(|&w| used[w]).unwrap_or(0)
-        } else {
-            tree_victim(self.trees[set], self.ways)
+        let way = match self.settings.replacement {
+            Replacement::Lru => {
+                let used = &self.used[start..start + self.ways];
+                (0..self.ways).min_by_key(|&w| used[w]).unwrap_or(0)
+            }
+            Replacement::TreePlru => tree_victim(self.trees[set], self.ways),
+            Replacement::Random => {
+                let lines = &self.lines[start..start + self.ways];
+                let empty = lines.iter().position(|&l| l == EMPTY);
+                empty.unwrap_or_else(|| {
+                    self.draws = draw(self.draws);
+                    (self.draws >> 16) as usize % self.ways
+                })
+            }
         };
         start + way
+    }
+
+    /// Another access waits for the line that arrives at `filled`.
+    #[inline(never)]
+    fn join(&mut self, line: u64, now: u64, filled: u64) {
+        // The one that missed is the first.
+        let waiting = if self.joined.0 == line {
+            self.joined.1
+        } else {
+            1
+        } + 1;
+        self.joined = (line, waiting);
+        if waiting >= self.settings.targets {
+            self.block(now, filled);
+        }
+    }
+
+    fn block(&mut self, from: u64, until: u64) {
+        self.blocked = (from, until);
+        self.quiet = self.quiet.max(until);
+    }
+
+    /// A written line is displaced at `now`, and takes `each` cycles to leave.
+    fn give_up(&mut self, now: u64, each: u64) {
+        let count = self.leaving.len();
+        let before = self.leaving[(self.next_leaving + count - 1) % count];
+        self.leaving[self.next_leaving] = before.max(now) + each;
+        self.next_leaving = (self.next_leaving + 1) % count;
+        // Where the next one would go there is still one.
+        let free = self.leaving[self.next_leaving];
+        if free > now {
+            self.block(now, free);
+        }
     }
 
     /// The cycle from which an access that comes at `now` is taken: a cache without a free miss register takes none.
     #[inline(always)]
     fn taken_at(&self, now: u64, retry: u64) -> u64 {
-        if now >= self.quiet || self.misses.is_empty() {
+        if now >= self.quiet {
             return now;
         }
         self.unblocked_at(now, retry)
@@ -154,7 +214,13 @@ impl Cache {
 
     #[inline(never)]
     fn unblocked_at(&self, mut now: u64, retry: u64) -> u64 {
+        if self.blocked.0 < now && now < self.blocked.1 {
+            now = self.blocked.1 + retry;
+        }
         loop {
+            if self.misses.is_empty() {
+                return now;
+            }
             let mut busy = 0;
             let mut first_free = u64::MAX;
             for &(from, until) in &self.misses {
@@ -177,6 +243,11 @@ impl Cache {
             self.next_miss = (self.next_miss + 1) % self.misses.len();
         }
     }
+}
+
+/// The next of a sequence that starts the same each time.
+fn draw(latest: u32) -> u32 {
+    latest.wrapping_mul(1_103_515_245).wrapping_add(12_345)
 }
 
 /// A tree of bits over the ways: each inner node points to the half to replace next.
@@ -237,6 +308,8 @@ pub struct Hierarchy {
     dram: Dram,
     period_ps: u64,
     answers: Answers,
+    /// For instructions and data, unless translation is free.
+    tlbs: Option<Box<[Tlb; 2]>>,
 }
 
 impl Hierarchy {
@@ -271,6 +344,13 @@ impl Hierarchy {
             answers: Answers {
                 cycles: vec![0; ANSWERS].into(),
             },
+            tlbs: settings.tlbs.walks.then(|| {
+                let sizes = &settings.tlbs.sizes;
+                Box::new([
+                    Tlb::new(sizes.instruction_entries, sizes),
+                    Tlb::new(sizes.data_entries, sizes),
+                ])
+            }),
         }
     }
 
@@ -279,7 +359,7 @@ impl Hierarchy {
     pub fn data(&mut self, pc: u64, address: u64, now: u64, write: bool, retry: u64) -> u64 {
         let missed = self.first[1].missed;
         let answer = self.access(Side::Data, address, now, write, retry);
-        if self.first[1].stride.is_some() || self.shared[0].stride.is_some() {
+        if self.first[1].ahead.is_some() || self.shared[0].ahead.is_some() {
             self.fetch_ahead(pc, address, now, self.first[1].missed != missed);
         }
         self.answers.take(answer)
@@ -298,18 +378,18 @@ impl Hierarchy {
         if !missed && !fetched {
             return;
         }
-        if missed && let Some(mut stride) = self.shared[0].stride.take() {
-            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+        if missed && let Some(mut prefetcher) = self.shared[0].ahead.take() {
+            for (at, ahead) in (now + 1..).zip(prefetcher.access(pc, address)) {
                 let ahead = ahead >> LINE_SHIFT;
                 if self.shared[0].find(ahead).is_none() {
                     let filled = self.fill(1, ahead, at + self.shared[0].settings.tag_cycles, 0);
                     self.install(0, ahead, filled, false);
                 }
             }
-            self.shared[0].stride = Some(stride);
+            self.shared[0].ahead = Some(prefetcher);
         }
-        if let Some(mut stride) = self.first[1].stride.take() {
-            for (at, ahead) in (now + 1..).zip(stride.access(pc, address)) {
+        if let Some(mut prefetcher) = self.first[1].ahead.take() {
+            for (at, ahead) in (now + 1..).zip(prefetcher.access(pc, address)) {
                 let ahead = ahead >> LINE_SHIFT;
                 if self.first[1].find(ahead).is_none() {
                     self.miss(Side::Data, ahead, at, false);
@@ -318,7 +398,7 @@ impl Hierarchy {
                     }
                 }
             }
-            self.first[1].stride = Some(stride);
+            self.first[1].ahead = Some(prefetcher);
         }
     }
 
@@ -327,6 +407,29 @@ impl Hierarchy {
     /// `retry` is what the requester needs to come again after the cache was blocked.
     #[inline]
     pub fn access(&mut self, side: Side, address: u64, now: u64, write: bool, retry: u64) -> u64 {
+        let now = if self.tlbs.is_some() {
+            self.translate(side, address, now)
+        } else {
+            now
+        };
+        self.translated(side, address, now, write, retry)
+    }
+
+    /// When the page of an address has been found.
+    #[inline(never)]
+    fn translate(&mut self, side: Side, address: u64, mut now: u64) -> u64 {
+        let walk = self
+            .tlbs
+            .as_mut()
+            .and_then(|t| t[side as usize].look_up(address));
+        for entry in walk.into_iter().flatten() {
+            now = self.translated(Side::Data, entry, now, false, 0);
+        }
+        now
+    }
+
+    #[inline(always)]
+    fn translated(&mut self, side: Side, address: u64, now: u64, write: bool, retry: u64) -> u64 {
         let line = address >> LINE_SHIFT;
         let cache = &mut self.first[side as usize];
         let now = cache.taken_at(now, retry);
@@ -340,12 +443,20 @@ impl Hierarchy {
                 return now + cache.hit;
             }
             if now < filled {
-                // Joins the miss: the words behind the first come one crossbar width at a time.
+                cache.join(line, now, filled);
+                // The words behind the first come one crossbar width at a time.
                 return (filled + cache.settings.response_cycles + payload).max(now + cache.hit);
             }
             return now + cache.hit + (filled + cache.settings.data_cycles + payload - now);
         }
-        self.miss(side, line, now, write)
+        let answer = self.miss(side, line, now, write);
+        if side == Side::Instruction && self.first[0].ahead.is_some() {
+            let next = line + 1;
+            if self.first[0].find(next).is_none() {
+                self.miss(side, next, now + 1, false);
+            }
+        }
+        answer
     }
 
     #[inline(never)]
@@ -365,6 +476,8 @@ impl Hierarchy {
         cache.prefetched[index] = false;
         cache.touch(index, line);
         if evicted.0 != EMPTY && evicted.1 {
+            let each = 1 + self.crossbars[0].payload;
+            self.first[side as usize].give_up(filled, each);
             self.write_back(0, evicted.0, filled);
         }
         filled + response
@@ -396,7 +509,7 @@ impl Hierarchy {
         if let Some(index) = cache.find(line) {
             cache.touch(index, line);
             let filled = cache.filled[index];
-            if cache.settings.exclusive && !cache.dirty[index] {
+            if cache.settings.inclusion == Inclusion::Exclusive && !cache.dirty[index] {
                 cache.lines[index] = EMPTY;
             }
             let ready = filled + cache.settings.data_cycles + payload;
@@ -412,7 +525,7 @@ impl Hierarchy {
         cache.missed += 1;
         let request = now + delay + cache.settings.tag_cycles;
         let response = cache.settings.response_cycles;
-        let exclusive = cache.settings.exclusive;
+        let exclusive = cache.settings.inclusion == Inclusion::Exclusive;
         let filled = self.fill(level + 1, line, request, 0);
         let cache = &mut self.shared[level];
         cache.hold(now, filled);
@@ -426,12 +539,26 @@ impl Hierarchy {
     fn install(&mut self, level: usize, line: u64, filled: u64, dirty: bool) {
         let cache = &mut self.shared[level];
         let index = cache.victim(line);
-        let evicted = (cache.lines[index], cache.dirty[index]);
+        let mut evicted = (cache.lines[index], cache.dirty[index]);
         cache.lines[index] = line;
         cache.filled[index] = filled;
         cache.dirty[index] = dirty;
         cache.touch(index, line);
-        if evicted.0 != EMPTY && evicted.1 {
+        if evicted.0 == EMPTY {
+            return;
+        }
+        if cache.settings.inclusion == Inclusion::Strict {
+            let above = self.first.iter_mut().chain(&mut self.shared[..level]);
+            for cache in above {
+                if let Some(index) = cache.find(evicted.0) {
+                    cache.lines[index] = EMPTY;
+                    evicted.1 |= std::mem::take(&mut cache.dirty[index]);
+                }
+            }
+        }
+        if evicted.1 {
+            let each = 1 + self.crossbars[level + 1].payload;
+            self.shared[level].give_up(filled, each);
             self.write_back(level + 1, evicted.0, filled);
         }
     }
@@ -461,6 +588,12 @@ impl Hierarchy {
         cache("l1d", &self.first[1]);
         for (level, shared) in self.shared.iter().enumerate() {
             cache(&format!("l{}", level + 2), shared);
+        }
+        for (name, tlb) in ["itlb.misses", "dtlb.misses"]
+            .into_iter()
+            .zip(self.tlbs.iter().flat_map(|t| t.iter()))
+        {
+            parts.insert(name.to_owned(), tlb.misses);
         }
         parts.insert("dram.reads".to_owned(), self.dram.reads);
         parts.insert("dram.writes".to_owned(), self.dram.written);
@@ -531,5 +664,56 @@ mod tests {
         }
         assert_eq!(tree_victim(tree, 4), 0);
         assert_eq!(tree_victim(tree_touched(tree, 4, 0), 4), 2);
+    }
+
+    fn tiny(overrides: &[(&str, &str)]) -> Hierarchy {
+        let machine = catalog::machine("test-tiny").unwrap();
+        let Core::OutOfOrder(core) = machine.with_overrides(overrides).unwrap().core else {
+            panic!("test-tiny is out of order");
+        };
+        Hierarchy::new(&core.memory, core.frequency_hz)
+    }
+
+    /// Misses of L1 by five lines of one of its sets of four, in turn.
+    fn misses_of_five(replacement: &str) -> u64 {
+        let mut h = tiny(&[
+            ("l1d.ways", "4"),
+            ("l1d.size_bytes", "1024"),
+            ("l1d.replacement", replacement),
+        ]);
+        for i in 0..1000 {
+            h.access(Side::Data, (i % 5) << 8, 10_000 + 1000 * i, false, 0);
+        }
+        h.first[1].missed
+    }
+
+    #[test]
+    fn random_replacement_keeps_what_lru_loses_and_draws_the_same_each_time() {
+        assert_eq!(misses_of_five("lru"), 1000);
+        let random = misses_of_five("random");
+        // A line stays while three others come with probability (3/4)^(misses between), so about two thirds hit.
+        assert!((200..600).contains(&random), "{random}");
+        assert_eq!(misses_of_five("random"), random);
+    }
+
+    #[test]
+    fn a_written_line_that_an_inclusive_level_loses_takes_the_newer_copy_along() {
+        let written = |inclusion| {
+            let mut h = tiny(&[("l2.inclusion", inclusion)]);
+            let mut now = 10_000;
+            let mut touch = |h: &mut Hierarchy, line: u64, write| {
+                now += 1000;
+                h.access(Side::Data, line << 9, now, write, 0)
+            };
+            // Line 0 is written in L1 and used there again between four others of its set of L2.
+            touch(&mut h, 0, true);
+            for line in 1..5 {
+                touch(&mut h, line, false);
+                touch(&mut h, 0, false);
+            }
+            h.first[1].missed
+        };
+        assert_eq!(written("mostly-inclusive"), 5);
+        assert_eq!(written("inclusive"), 6, "the fourth took line 0 out of L1");
     }
 }

@@ -1,4 +1,5 @@
 //! What a retired instruction costs in time. No values here: `isa` hands over what retired, this room keeps the clock.
+pub mod ahead;
 pub mod atomic;
 pub mod blocking;
 pub mod cache;
@@ -19,6 +20,7 @@ pub mod stride;
 mod tally;
 #[cfg(test)]
 mod test_block;
+pub mod tlb;
 mod units;
 pub mod uop;
 

@@ -1,7 +1,10 @@
-//! gem5's branch predictors: tournament or LTAGE for directions, with target buffer, return stack and indirect targets.
+//! The branch predictors of the out-of-order core: for directions one of five, of which tournament and LTAGE are gem5's;
+//! with target buffer, return stack and indirect targets.
 //!
+//! - Bimodal and gshare (McFarling, WRL TN-36, 1993): two-bit counters under the address, or under the address
+//!   exclusive-or the latest directions, which meet the upper bits of the index.
 //! - Tournament: two-bit counters under a branch's own history and under the global one; a third set chooses.
-//! - LTAGE (Seznec, JILP 2007): a bimodal table, tagged tables under histories of growing length, a loop predictor.
+//! - LTAGE (Seznec, JILP 2007): a bimodal table, tagged tables under histories of growing length, a loop predictor; TAGE is the same without it.
 //! - Peculiar to gem5, and kept: addresses are shifted right by two, so that branches of x86 alias; a branch predicted
 //!   taken without a known target counts as not taken; branches inside microcode use all of this under the address of
 //!   their instruction.
@@ -39,6 +42,7 @@ pub struct Predictor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DirectionState {
+    Counters(Counters),
     Tournament(Tournament),
     Ltage(Box<Ltage>),
 }
@@ -49,8 +53,13 @@ impl Predictor {
         Self {
             sizes: *sizes,
             directions: match directions {
+                Directions::Bimodal => DirectionState::Counters(Counters::new(sizes, 0)),
+                Directions::Gshare => {
+                    DirectionState::Counters(Counters::new(sizes, sizes.history_bits))
+                }
                 Directions::Tournament => DirectionState::Tournament(Tournament::new(sizes)),
-                Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes))),
+                Directions::Tage => DirectionState::Ltage(Box::new(Ltage::new(sizes, false))),
+                Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes, true))),
             },
             targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
             returns: vec![0; sizes.return_stack_entries as usize].into(),
@@ -122,6 +131,7 @@ impl Predictor {
     #[inline]
     fn direction(&mut self, address: u64) -> bool {
         match &mut self.directions {
+            DirectionState::Counters(c) => c.predict(address),
             DirectionState::Tournament(t) => t.predict(address),
             DirectionState::Ltage(l) => l.predict(address),
         }
@@ -130,6 +140,7 @@ impl Predictor {
     #[inline]
     fn learn(&mut self, conditional: bool, address: u64, taken: bool, predicted: bool) {
         match &mut self.directions {
+            DirectionState::Counters(c) => c.learn(conditional, address, taken),
             DirectionState::Tournament(t) => t.learn(conditional, address, taken),
             DirectionState::Ltage(l) => l.learn(conditional, address, taken, predicted),
         }
@@ -191,6 +202,44 @@ fn count(counter: &mut u8, up: bool) {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+struct Counters {
+    counters: Box<[u8]>,
+    history: u64,
+    history_mask: u64,
+    history_shift: u32,
+}
+
+impl Counters {
+    fn new(sizes: &BranchUnit, history_bits: u64) -> Self {
+        let index_bits = sizes.counter_entries.trailing_zeros();
+        Self {
+            counters: vec![0; sizes.counter_entries as usize].into(),
+            history: 0,
+            history_mask: (1 << history_bits) - 1,
+            history_shift: index_bits - history_bits as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn index(&self, address: u64) -> usize {
+        let index = address >> SHIFT ^ self.history << self.history_shift;
+        index as usize & (self.counters.len() - 1)
+    }
+
+    fn predict(&self, address: u64) -> bool {
+        self.counters[self.index(address)] > 1
+    }
+
+    fn learn(&mut self, conditional: bool, address: u64, taken: bool) {
+        if conditional {
+            let index = self.index(address);
+            count(&mut self.counters[index], taken);
+            self.history = (self.history << 1 | u64::from(taken)) & self.history_mask;
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Tournament {
     local: Box<[u8]>,
     histories: Box<[u32]>,
@@ -248,6 +297,8 @@ impl Tournament {
     }
 }
 
+/// The shortest history of the tagged tables.
+const SHORTEST: u64 = 4;
 /// All tagged tables in one: where each begins.
 const OFFSETS: [u16; TABLES + 1] = {
     let mut offsets = [0; TABLES + 1];
@@ -297,6 +348,8 @@ struct Latest {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ltage {
+    /// With the loop predictor.
+    with_loops: bool,
     folding: Folding,
     bimodal: Box<[bool]>,
     hysteresis: Box<[bool]>,
@@ -312,9 +365,10 @@ struct Ltage {
 }
 
 impl Ltage {
-    fn new(sizes: &BranchUnit) -> Self {
+    fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
-            folding: Folding::new(&lengths(sizes.history_min, sizes.history_max)),
+            with_loops,
+            folding: Folding::new(&lengths(SHORTEST, sizes.history_max)),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
             tables: vec![Tagged::default(); ENTRIES]
@@ -404,7 +458,9 @@ impl Ltage {
     fn learn(&mut self, conditional: bool, address: u64, taken: bool, _predicted: bool) {
         if conditional {
             let draw = self.draw();
-            self.learn_loop(address, taken);
+            if self.with_loops {
+                self.learn_loop(address, taken);
+            }
             self.learn_tables(taken, draw & 3);
         }
         self.history = self.history << 1 | u64::from(taken);
@@ -666,5 +722,73 @@ mod tests {
         p.branch(BranchKind::Call, 0x4000, true, 0x5000, 0x4005);
         let back = p.branch(BranchKind::Return, 0x5000, true, 0x4005, 0x5001);
         assert_eq!(back.target, 0x4005);
+    }
+
+    /// The predictor of test-tiny with directions of this kind: six bits of history where it keeps some.
+    fn tiny(kind: &str) -> Predictor {
+        of_kind("test-tiny", kind)
+    }
+
+    fn of_kind(machine: &str, kind: &str) -> Predictor {
+        let machine = catalog::machine(machine).unwrap();
+        let overrides: &[(&str, &str)] = match kind {
+            "gshare" => &[
+                ("predictor.kind", "gshare"),
+                ("predictor.counter_entries", "64"),
+                ("predictor.history_bits", "6"),
+            ],
+            kind => &[("predictor.kind", kind)],
+        };
+        let Core::OutOfOrder(core) = machine.with_overrides(overrides).unwrap().core else {
+            panic!("{} is out of order", machine.name);
+        };
+        Predictor::new(&core.predictor, core.directions)
+    }
+
+    #[test]
+    fn an_alternation_tells_gshare_from_bimodal() {
+        let pair = [true, false];
+        // From 0: taken is wrong (1), not taken is right (0), for ever.
+        assert_eq!(wrong(&mut tiny("bimodal"), &pair, 100, 100), 50);
+        assert_eq!(wrong(&mut tiny("gshare"), &pair, 100, 100), 0);
+    }
+
+    #[test]
+    fn a_pattern_between_noise_tells_tournament_from_gshare() {
+        // A branch that alternates, and between each two of its outcomes seven of a branch without a pattern: the latest
+        // directions of all branches are noise, its own are not. The tables are gem5's, so that the noise, which has its
+        // own histories too, seldom comes upon the counters of the pattern.
+        let wrong = |p: &mut Predictor| {
+            let (mut noise, mut wrong) = (1u32, 0);
+            for i in 0..2000 {
+                let taken = i % 2 == 0;
+                let known = p.branch(BranchKind::Conditional, 0x4000, taken, 0x5000, 0x4002);
+                wrong += u32::from(i >= 1000 && known.taken != taken);
+                for _ in 0..7 {
+                    noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let taken = noise >> 31 == 1;
+                    p.branch(BranchKind::Conditional, 0x4104, taken, 0x5000, 0x4106);
+                }
+            }
+            wrong
+        };
+        assert!(wrong(&mut of_kind("gem5-o3", "gshare")) > 300);
+        assert!(wrong(&mut of_kind("gem5-o3", "tournament")) < 100);
+    }
+
+    #[test]
+    fn a_dozen_directions_tell_tage_from_tournament() {
+        let mut dozen = [true; 12];
+        dozen[11] = false;
+        assert_eq!(wrong(&mut tiny("tournament"), &dozen, 100, 120), 10);
+        assert_eq!(wrong(&mut tiny("tage"), &dozen, 100, 120), 0);
+    }
+
+    #[test]
+    fn a_long_loop_tells_ltage_from_tage() {
+        let mut long = [true; 60];
+        long[59] = false;
+        assert_eq!(wrong(&mut tiny("tage"), &long, 60, 600), 10);
+        assert_eq!(wrong(&mut tiny("ltage"), &long, 60, 600), 0);
     }
 }

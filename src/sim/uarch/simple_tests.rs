@@ -1,6 +1,6 @@
-//! Exact cycles of `simple` on the machine `test-tiny`, with the arithmetic; and runs cut anywhere cost the same.
+//! Exact cycles of `simple` on the machine `test-tiny-in-order`, with the arithmetic; and runs cut anywhere cost the same.
 //!
-//! test-tiny: lines of 16 bytes. L1I and L1D: 2 sets of 2 ways (set = bit 4 of the address). L2: 4 sets of 4 ways (bits 4
+//! test-tiny-in-order: lines of 16 bytes. L1I and L1D: 2 sets of 2 ways (set = bit 4 of the address). L2: 4 sets of 4 ways (bits 4
 //! and 5). A first-level miss costs 10 cycles if L2 has the line and 100 if not; a misprediction 7; every micro-op 1.
 use super::*;
 use crate::sim::machine::{Core, catalog};
@@ -13,7 +13,7 @@ const STORE: &[u8] = &[0x48, 0x89, 0x07]; // mov [rdi],rax
 const NOP: &[u8] = &[0x90];
 
 fn tiny() -> Simple {
-    let Core::InOrder(core) = catalog::machine("test-tiny").unwrap().core else {
+    let Core::InOrder(core) = catalog::machine("test-tiny-in-order").unwrap().core else {
         panic!("test-tiny is in order");
     };
     Simple::new(&core)

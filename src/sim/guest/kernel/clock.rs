@@ -83,7 +83,7 @@ impl Kernel {
                     };
                     return self.thread_ns(tid).ok_or(EINVAL);
                 }
-                if pid == 0 || pid == GUEST_PID as i32 {
+                if pid == 0 || pid == self.processes.pid as i32 {
                     self.processor_ns()
                 } else {
                     return Err(EINVAL);

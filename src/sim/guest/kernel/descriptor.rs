@@ -1,6 +1,8 @@
 //! File descriptors and the open files behind them.
 use super::abi::*;
+use super::epoll::Watched;
 use super::filesystem::FileId;
+use super::timerfd::ReadTimer;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -8,6 +10,8 @@ use std::sync::Arc;
 pub(super) type OpenId = u64;
 /// Number of a pipe.
 pub(super) type PipeId = u64;
+/// Number of a timer that is read.
+pub(super) type TimerId = u64;
 
 /// Bytes that a pipe holds.
 pub(super) const PIPE_CAPACITY: usize = 1 << 16;
@@ -53,9 +57,21 @@ pub(super) enum Object {
     Event {
         count: u64,
         semaphore: bool,
+        /// How often it was added to, and taken from.
+        edges: [u64; 2],
     },
-    /// An `epoll` instance: by descriptor, the interest and the user's word.
-    Epoll(BTreeMap<i32, (u32, u64)>),
+    /// An `epoll` instance.
+    Epoll(Watched),
+    /// A timer that is read.
+    Timer(TimerId),
+    /// Signals that are read.
+    Signals {
+        mask: u64,
+    },
+    /// A process.
+    Process {
+        pid: u32,
+    },
 }
 
 impl Object {
@@ -135,6 +151,9 @@ pub(super) struct Pipe {
     /// Open descriptions of either end.
     pub(super) readers: u32,
     pub(super) writers: u32,
+    /// How often bytes or the end came, and room or the end of reading.
+    pub(super) filled: u64,
+    pub(super) emptied: u64,
 }
 
 /// The table of descriptors, and what they stand for.
@@ -145,6 +164,8 @@ pub(super) struct Descriptors {
     next_open: OpenId,
     pub(super) pipes: BTreeMap<PipeId, Pipe>,
     next_pipe: PipeId,
+    pub(super) timers: BTreeMap<TimerId, ReadTimer>,
+    next_timer: TimerId,
     /// The soft limit; the guest may change it.
     pub(super) limit: u64,
 }
@@ -167,6 +188,16 @@ impl Descriptors {
     pub(super) fn get_mut(&mut self, fd: i32) -> Result<&mut Open, Errno> {
         let handle = self.table.get(&fd).ok_or(EBADF)?;
         self.open.get_mut(&handle.open).ok_or(EBADF)
+    }
+
+    /// What a descriptor stands for, by number.
+    pub(super) fn open_id(&self, fd: i32) -> Result<OpenId, Errno> {
+        Ok(self.table.get(&fd).ok_or(EBADF)?.open)
+    }
+
+    /// An open file by number.
+    pub(super) fn open(&self, id: OpenId) -> Option<&Open> {
+        self.open.get(&id)
     }
 
     /// Open descriptors, ascending.
@@ -227,6 +258,13 @@ impl Descriptors {
         self.next_pipe
     }
 
+    /// Keeps a new timer.
+    pub(super) fn new_timer(&mut self, timer: ReadTimer) -> TimerId {
+        self.next_timer += 1;
+        self.timers.insert(self.next_timer, timer);
+        self.next_timer
+    }
+
     /// Makes `to`, which is free, another handle of what `from` stands for.
     pub(super) fn duplicate(
         &mut self,
@@ -254,19 +292,23 @@ impl Descriptors {
         if open.handles > 0 {
             return Ok(None);
         }
-        // Descriptors leave an epoll set when their last handle goes; ours are watched by number.
+        // An open file leaves the epoll sets with its last handle.
         let Some(open) = self.open.remove(&handle.open) else {
             return Ok(None);
         };
         for other in self.open.values_mut() {
             if let Object::Epoll(watched) = &mut other.object {
-                watched.remove(&fd);
+                watched.forget(handle.open);
             }
         }
         let pipes = match open.object {
             Object::PipeReader(pipe) => [Some(pipe), None],
             Object::PipeWriter(pipe) => [None, Some(pipe)],
             Object::Pair { input, output } => [Some(input), Some(output)],
+            Object::Timer(id) => {
+                self.timers.remove(&id);
+                return Ok(None);
+            }
             object => return Ok(Some(object)),
         };
         let [read, written] = pipes;
@@ -275,8 +317,10 @@ impl Descriptors {
             let pipe = self.pipes.entry(id).or_default();
             if reading {
                 pipe.readers -= 1;
+                pipe.emptied += 1;
             } else {
                 pipe.writers -= 1;
+                pipe.filled += 1;
             }
             if pipe.readers == 0 && pipe.writers == 0 {
                 self.pipes.remove(&id);

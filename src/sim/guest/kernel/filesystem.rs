@@ -7,6 +7,7 @@ use super::Stop;
 use super::abi::*;
 use crate::sim::memory::{Memory, PAGE_SIZE};
 use crate::sim::outcome::Exit;
+use crate::sim::shared::SharedId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -24,16 +25,24 @@ const FIRST_NEW_INODE: u64 = 1 << 40;
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     /// As the world has them.
-    Shared(Arc<[u8]>),
+    World(Arc<[u8]>),
     /// Written by the guest.
     Owned(Arc<Vec<u8>>),
+    /// Memory that processes map.
+    Mapped {
+        object: SharedId,
+        /// Bytes.
+        size: u64,
+    },
 }
 
 impl Content {
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// Bytes.
+    pub(super) fn size(&self) -> u64 {
         match self {
-            Self::Shared(bytes) => bytes,
-            Self::Owned(bytes) => bytes,
+            Self::World(bytes) => bytes.len() as u64,
+            Self::Owned(bytes) => bytes.len() as u64,
+            Self::Mapped { size, .. } => *size,
         }
     }
 }
@@ -121,6 +130,8 @@ pub(super) struct FileSystem {
     pub(super) working_directory: String,
     /// Paths of the world's files that were opened.
     pub(super) read_set: BTreeSet<String>,
+    /// Memory that was the content of files that are no more.
+    pub(super) dropped: Vec<SharedId>,
     start_ns: u64,
 }
 
@@ -134,6 +145,7 @@ impl FileSystem {
             next_file: 0,
             held_bytes: 0,
             read_set: BTreeSet::new(),
+            dropped: Vec::new(),
             start_ns,
         }
     }
@@ -225,7 +237,7 @@ impl FileSystem {
                 executable,
             } => {
                 let file = File {
-                    content: Content::Shared(content),
+                    content: Content::World(content),
                     mode: if executable { 0o755 } else { 0o644 },
                     owner: 0,
                     inode: inode_of(path),
@@ -286,7 +298,13 @@ impl FileSystem {
         } else {
             return;
         }
-        self.files.remove(&id);
+        if let Some(File {
+            content: Content::Mapped { object, .. },
+            ..
+        }) = self.files.remove(&id)
+        {
+            self.dropped.push(object);
+        }
     }
 
     /// Makes an empty file.
@@ -450,7 +468,7 @@ impl FileSystem {
     /// Writes at an offset, filling a gap before it with zeros.
     pub(super) fn write(
         &mut self,
-        mem: &Memory,
+        mem: &mut Memory,
         id: FileId,
         offset: u64,
         bytes: &[u8],
@@ -459,15 +477,21 @@ impl FileSystem {
             .checked_add(bytes.len() as u64)
             .filter(|&e| e <= MAX_FILE_SIZE)
             .ok_or(EFBIG)?;
-        let size = self.file(id)?.content.bytes().len() as u64;
+        let size = self.file(id)?.content.size();
         self.own(mem, id, end.max(size))?;
         let at = offset as usize;
-        self.contents(id)?[at..at + bytes.len()].copy_from_slice(bytes);
+        match &mut self.change(id)?.content {
+            Content::Owned(content) => {
+                Arc::make_mut(content)[at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Content::Mapped { object, .. } => mem.write_shared_bytes(*object, offset, bytes)?,
+            Content::World(_) => return Err(EIO.into()),
+        }
         Ok(())
     }
 
     /// Sets the size, cutting off or adding zeros.
-    pub(super) fn truncate(&mut self, mem: &Memory, id: FileId, size: u64) -> Result<(), Stop> {
+    pub(super) fn truncate(&mut self, mem: &mut Memory, id: FileId, size: u64) -> Result<(), Stop> {
         if size > MAX_FILE_SIZE {
             return Err(EFBIG.into());
         }
@@ -475,7 +499,14 @@ impl FileSystem {
     }
 
     /// Makes the content the guest's own and of this size.
-    fn own(&mut self, mem: &Memory, id: FileId, size: u64) -> Result<(), Stop> {
+    fn own(&mut self, mem: &mut Memory, id: FileId, size: u64) -> Result<(), Stop> {
+        if let Content::Mapped { object, size: now } = &mut self.change(id)?.content {
+            if *now != size {
+                mem.resize_shared(*object, size);
+                *now = size;
+            }
+            return Ok(());
+        }
         let before = owned_bytes(&self.file(id)?.content);
         if size > before {
             self.charge(mem, size - before)?;
@@ -483,19 +514,49 @@ impl FileSystem {
             self.release(before - size);
         }
         let file = self.change(id)?;
-        if let Content::Shared(bytes) = &file.content {
+        if let Content::World(bytes) = &file.content {
             file.content =
                 Content::Owned(Arc::new(bytes[..bytes.len().min(size as usize)].to_vec()));
         }
-        self.contents(id)?.resize(size as usize, 0);
+        if let Content::Owned(bytes) = &mut file.content {
+            Arc::make_mut(bytes).resize(size as usize, 0);
+        }
         Ok(())
     }
 
-    fn contents(&mut self, id: FileId) -> Result<&mut Vec<u8>, Errno> {
-        match &mut self.change(id)?.content {
-            Content::Owned(bytes) => Ok(Arc::make_mut(bytes)),
-            Content::Shared(_) => Err(EIO),
+    /// Makes the content memory that processes map; `writing` if they may change it through that.
+    pub(super) fn share(
+        &mut self,
+        mem: &mut Memory,
+        id: FileId,
+        writing: bool,
+    ) -> Result<SharedId, Stop> {
+        let file = if writing {
+            self.change(id)?
+        } else {
+            self.files.get_mut(&id).ok_or(EIO)?
+        };
+        let size = file.content.size();
+        let (object, owned) = match &file.content {
+            Content::Mapped { object, .. } => return Ok(*object),
+            Content::World(bytes) => (mem.create_shared(Arc::clone(bytes), size, true), None),
+            Content::Owned(bytes) => (
+                mem.create_shared(Arc::from([]), size, true),
+                Some(Arc::clone(bytes)),
+            ),
+        };
+        file.content = Content::Mapped { object, size };
+        let Some(bytes) = owned else {
+            return Ok(object);
+        };
+        // Its pages count from now on as memory.
+        self.release(size);
+        for (page, bytes) in (0u64..).zip(bytes.chunks(PAGE_SIZE as usize)) {
+            if bytes.iter().any(|&byte| byte != 0) {
+                mem.write_shared_bytes(object, page * PAGE_SIZE, bytes)?;
+            }
         }
+        Ok(object)
     }
 
     /// Takes back what was charged.
@@ -522,7 +583,7 @@ fn name_cost(path: &str) -> u64 {
 
 fn owned_bytes(content: &Content) -> u64 {
     match content {
-        Content::Shared(_) => 0,
+        Content::World(_) | Content::Mapped { .. } => 0,
         Content::Owned(bytes) => bytes.len() as u64,
     }
 }

@@ -238,6 +238,7 @@ impl Kernel {
         let object = Object::Event {
             count: count.into(),
             semaphore: flags & SEMAPHORE != 0,
+            edges: [0; 2],
         };
         let open = Open::new(object, O_RDWR | flags & O_NONBLOCK, None);
         Ok(self.descriptors.insert(open, flags & O_CLOEXEC != 0)? as u64)

@@ -1,6 +1,7 @@
 //! Who and where the process is: ids, limits, the system's name, scheduling, resource use, randomness.
 use super::abi::*;
 use super::descriptor::{DESCRIPTOR_HARD_LIMIT, DESCRIPTOR_LIMIT};
+use super::process::Usage;
 use super::thread::MAX_THREADS;
 use super::user::{Record, check_range, give, scatter, take, take_path, take_u32};
 use super::{Answer, Kernel, unsupported};
@@ -213,27 +214,24 @@ impl Kernel {
     }
 
     pub(super) fn getrusage(&mut self, mem: &mut Memory, who: i32, at: u64) -> Answer {
-        let (time, peak) = match who {
-            0 | 1 => (
-                self.processor_ns(),
-                mem.peak_live_pages() * PAGE_SIZE / 1024,
-            ),
-            -1 => (0, 0),
+        let usage = match who {
+            // SELF and THREAD
+            0 | 1 => Usage {
+                ns: self.processor_ns(),
+                peak_kib: mem.high_water_pages() * PAGE_SIZE / 1024,
+            },
+            // CHILDREN
+            -1 => self.processes.waited,
             _ => return Err(EINVAL.into()),
         };
         self.clock_read = true;
-        // User time, system time, then the peak resident set in KiB as the first of fourteen numbers.
-        let record = Record::new()
-            .u64(time / 1_000_000_000)
-            .u64(time % 1_000_000_000 / 1000)
-            .zeros(16);
-        give(mem, at, &record.u64(peak).zeros(13 * 8).bytes())?;
+        give(mem, at, &usage.bytes())?;
         Ok(0)
     }
 
     pub(super) fn getpriority(&self, which: u32, who: u32) -> Answer {
         let mine = match which {
-            0 | 1 => who == 0 || who == GUEST_PID,
+            0 | 1 => who == 0 || who == self.processes.pid,
             2 => who == 0 || who == GUEST_UID,
             _ => return Err(EINVAL.into()),
         };

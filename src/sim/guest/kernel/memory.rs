@@ -21,6 +21,14 @@ fn whole_pages(len: u64) -> Option<u64> {
         .filter(|&l| l <= USER_END)
 }
 
+/// Maps zeros that children share.
+fn map_shared_zeros(mem: &mut Memory, start: u64, len: u64, protection: Protection) {
+    let object = mem.create_shared(Arc::from([]), len, false);
+    let backing = Backing::Shared { object, offset: 0 };
+    let purpose = Purpose::File("/dev/zero (deleted)".into());
+    mem.map(start, len, protection, backing, purpose);
+}
+
 impl Kernel {
     /// Linux refuses at once what could never fit in the machine, and grants the rest in the hope that it stays
     /// untouched (`overcommit_memory` 0). The machine has as much memory as the job's limit.
@@ -110,15 +118,12 @@ impl Kernel {
             if accountable && flags & MAP_NORESERVE == 0 && self.overcommits(mem, len) {
                 return Err(ENOMEM.into());
             }
-            // Shared with children that there are none of: `fork` refuses.
-            self.shared_memory |= kind != MAP_PRIVATE;
-            mem.map(
-                start,
-                len,
-                protection,
-                Backing::Anonymous,
-                Purpose::Anonymous,
-            );
+            if kind == MAP_PRIVATE {
+                let backing = Backing::Anonymous;
+                mem.map(start, len, protection, backing, Purpose::Anonymous);
+            } else {
+                map_shared_zeros(mem, start, len, protection);
+            }
             return Ok(start);
         }
         self.map_file(mem, fd, start, len, protection, kind != MAP_PRIVATE, offset)
@@ -184,6 +189,10 @@ impl Kernel {
         }
         let id = match open.object {
             Object::File(id) => id,
+            Object::Character(CharacterDevice::Zero) if shared => {
+                map_shared_zeros(mem, start, len, protection);
+                return Ok(start);
+            }
             Object::Character(CharacterDevice::Zero) => {
                 mem.map(
                     start,
@@ -197,24 +206,20 @@ impl Kernel {
             Object::Text(_) => return Err(EIO.into()),
             _ => return Err(ENODEV.into()),
         };
-        if shared && open.writable() {
-            // A private copy would lose what the guest writes through it.
-            return Err(unsupported(
-                "mmap: a shared mapping of a file that is open for writing",
-            ));
-        }
-        let name: Arc<str> = open.path.as_deref().unwrap_or("/memfd").into();
+        let writing = open.writable();
+        let name: Arc<str> = open.path.as_deref().unwrap_or("/memfd: (deleted)").into();
         match self.files.file(id)?.content.clone() {
-            Content::Shared(content) => {
-                mem.map(
-                    start,
-                    len,
-                    protection,
-                    Backing::File { content, offset },
-                    Purpose::File(name),
-                );
+            // Nobody changes what is in the world; a file that is written to becomes another.
+            Content::World(content) if !(shared && writing) => {
+                let backing = Backing::File { content, offset };
+                mem.map(start, len, protection, backing, Purpose::File(name));
             }
-            Content::Owned(content) => {
+            _ if shared => {
+                let object = self.files.share(mem, id, writing)?;
+                let backing = Backing::Shared { object, offset };
+                mem.map(start, len, protection, backing, Purpose::File(name));
+            }
+            content => {
                 // What the guest has written may change under the mapping, and each version would be kept alive by it:
                 // the bytes are copied now, into pages that count.
                 mem.map(
@@ -224,10 +229,10 @@ impl Kernel {
                     Backing::Anonymous,
                     Purpose::File(name),
                 );
-                let from = content.len().min(offset as usize);
-                let to = content.len().min((offset + len) as usize);
-                mem.copy_in(start, &content[from..to])?;
-                let end = start + ((to - from) as u64).next_multiple_of(PAGE_SIZE);
+                let from = content.size().min(offset);
+                let to = content.size().min(offset + len);
+                self.copy_file(mem, id, from..to, start)?;
+                let end = start + (to - from).next_multiple_of(PAGE_SIZE);
                 if end < start + len {
                     // Linux sends SIGBUS beyond the end of the file.
                     let backing = Backing::File {
@@ -332,7 +337,8 @@ impl Kernel {
         );
         let (start, region) = mem.region_at(addr).ok_or(EFAULT)?;
         let region = region.clone();
-        if old == 0 {
+        let doubles = old == 0;
+        if doubles && !matches!(region.backing, Backing::Shared { .. }) {
             // A second mapping of the same pages; private memory cannot have one.
             return Err(EINVAL.into());
         }
@@ -347,7 +353,7 @@ impl Kernel {
             if target < MINIMUM_ADDRESS {
                 return Err(EPERM.into());
             }
-        } else if new <= old {
+        } else if new <= old && !doubles {
             if new < old {
                 mem.unmap(addr + new, old - new);
             }
@@ -365,8 +371,13 @@ impl Kernel {
                 content: Arc::clone(content),
                 offset: offset + (from - start),
             },
+            Backing::Shared { object, offset } => Backing::Shared {
+                object: *object,
+                offset: offset + (from - start),
+            },
         };
         if flags & MREMAP_FIXED == 0
+            && !doubles
             && addr + old == region.end
             && mem.is_free(addr + old, new - old)
         {
@@ -395,8 +406,10 @@ impl Kernel {
             region.purpose.clone()
         };
         mem.map(to, new, region.protection, backing(addr), purpose);
-        mem.move_pages(addr, to, old.min(new));
-        mem.unmap(addr, old);
+        if !doubles {
+            mem.move_pages(addr, to, old.min(new));
+            mem.unmap(addr, old);
+        }
         Ok(to)
     }
 
@@ -661,8 +674,6 @@ mod tests {
             process.call("mmap", &[0, 1, 1, MAP_PRIVATE, 0, 0]),
             failed(ENODEV)
         );
-        let fd = process.open("/tmp/copy", O_RDWR);
-        process.exit("mmap", &[0, 1, 3, MAP_SHARED, fd, 0]);
     }
 
     #[test]

@@ -315,11 +315,11 @@ impl Kernel {
             Entry::Synthetic(Synthetic::Character(device, ..)) => {
                 Open::new(Object::Character(device), status, Some(place.path))
             }
-            Entry::Synthetic(Synthetic::Text(text)) => {
+            Entry::Synthetic(Synthetic::Text(text, of)) => {
                 if writing {
                     return Err(EACCES.into());
                 }
-                let bytes = self.text(mem, text);
+                let bytes = self.text(mem, text, of);
                 self.files.charge(mem, bytes.len() as u64)?;
                 Open::new(Object::Text(bytes.into()), status, Some(place.path))
             }
@@ -470,7 +470,7 @@ impl Kernel {
             let child = join(path, &name);
             let (kind, inode) = match self.entry(&child) {
                 Some(Entry::File(id)) => (8, self.files.file(id).map_or(0, |f| f.inode)),
-                Some(Entry::Unopened { .. } | Entry::Synthetic(Synthetic::Text(_))) => {
+                Some(Entry::Unopened { .. } | Entry::Synthetic(Synthetic::Text(..))) => {
                     (8, inode_of(&child))
                 }
                 Some(Entry::Directory(_)) => (4, inode_of(&child)),

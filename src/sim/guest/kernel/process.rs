@@ -4,12 +4,12 @@
 //! the others is here. The run is over when the first process ends. Files, open descriptions, pipes, standard output
 //! and time are shared by all; a process that shares memory with its parent (`vfork`) has the same memory number.
 use super::abi::*;
-use super::descriptor::Table;
+use super::descriptor::{Object, Table};
 use super::identity::Identity;
 use super::signal::{Info, Signals, Target};
 use super::thread::{Cause, Resume, Wait};
 use super::timer::Timers;
-use super::user::{give, take_path, take_u64};
+use super::user::{Record, give, take_path, take_u64};
 use super::{Answer, Kernel, Layout, Start, Stop, unsupported};
 use crate::sim::guest::{self, LoadError};
 use crate::sim::isa::state::Cpu;
@@ -59,9 +59,37 @@ pub(super) struct Process {
     pub(super) timers: Timers,
     identity: Identity,
     working_directory: String,
+    /// What the children used for which it has waited.
+    waited: Usage,
     table: Table,
     descriptor_limit: u64,
-    shared_memory: bool,
+}
+
+/// What a process has used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    /// Nanoseconds of processor time.
+    pub(super) ns: u64,
+    /// Most KiB of its own memory at once.
+    pub(super) peak_kib: u64,
+}
+
+impl Usage {
+    /// A `rusage`: user time, system time, then the peak as the first of fourteen numbers.
+    pub(super) fn bytes(self) -> Vec<u8> {
+        Record::new()
+            .u64(self.ns / 1_000_000_000)
+            .u64(self.ns % 1_000_000_000 / 1000)
+            .zeros(16)
+            .u64(self.peak_kib)
+            .zeros(13 * 8)
+            .bytes()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.ns += other.ns;
+        self.peak_kib = self.peak_kib.max(other.peak_kib);
+    }
 }
 
 /// How a process ended.
@@ -105,7 +133,9 @@ impl Ending {
 struct Zombie {
     pid: u32,
     parent: u32,
+    group: u32,
     ending: Ending,
+    usage: Usage,
 }
 
 /// All processes.
@@ -117,6 +147,7 @@ pub(super) struct Processes {
     pub(super) group: u32,
     session: u32,
     memory: u32,
+    pub(super) waited: Usage,
     /// It has ended, and its state is nobody's.
     ended: bool,
     pub(super) others: BTreeMap<u32, Process>,
@@ -139,6 +170,7 @@ impl Processes {
             group: GUEST_PID,
             session: GUEST_PID,
             memory: 0,
+            waited: Usage::default(),
             ended: false,
             others: BTreeMap::new(),
             memories: BTreeMap::new(),
@@ -153,6 +185,11 @@ impl Processes {
     /// Live pages of memory that is not the running process's.
     fn parked_pages(&self) -> u64 {
         self.memories.values().map(|m| m.0.live_pages()).sum()
+    }
+
+    /// Number of the memory of the present process.
+    pub(super) fn memory(&self) -> u32 {
+        self.memory
     }
 
     fn is_used(&self, memory: u32) -> bool {
@@ -198,6 +235,7 @@ impl Kernel {
         swap(&mut self.processes.group, &mut other.group);
         swap(&mut self.processes.session, &mut other.session);
         swap(&mut self.processes.memory, &mut other.memory);
+        swap(&mut self.processes.waited, &mut other.waited);
         swap(&mut self.layout, &mut other.layout);
         swap(&mut self.start, &mut other.start);
         swap(&mut self.signals, &mut other.signals);
@@ -209,7 +247,6 @@ impl Kernel {
         );
         self.descriptors.swap_table(&mut other.table);
         swap(&mut self.descriptors.limit, &mut other.descriptor_limit);
-        swap(&mut self.shared_memory, &mut other.shared_memory);
     }
 
     /// Hands the run loop the memory of the present process, if that is not what it has.
@@ -220,10 +257,13 @@ impl Kernel {
             return;
         };
         let mut old = std::mem::replace(mem, parked.0);
+        mem.take_shared(&mut old);
         let number = std::mem::replace(&mut self.loaded_memory, processes.memory);
         if processes.is_used(number) {
             old.freeze();
             processes.memories.insert(number, Parked(old));
+        } else {
+            mem.forget(&old);
         }
         processes.memory_changes += 1;
         self.limit_memory(mem);
@@ -247,32 +287,38 @@ impl Kernel {
         const CHILD_CLEAR: u64 = 0x20_0000;
         const CHILD_SET: u64 = 0x100_0000;
         const SET_TLS: u64 = 0x8_0000;
-        let known = CLONE_VM | CLONE_VFORK | PARENT_SET | CHILD_CLEAR | CHILD_SET | SET_TLS;
+        const PIDFD: u64 = 0x1000;
+        const CLEAR_HANDLERS: u64 = 1 << 32;
+        let known = CLONE_VM
+            | CLONE_VFORK
+            | PARENT_SET
+            | CHILD_CLEAR
+            | CHILD_SET
+            | SET_TLS
+            | PIDFD
+            | CLEAR_HANDLERS;
         let signal = flags & 0xff;
         if flags & !(known | 0xff) != 0 || signal != u64::from(SIGCHLD) {
             return Err(unsupported(format!("clone with flags {flags:#x}")));
         }
         let shares = flags & CLONE_VM != 0;
-        if self.shared_memory && !shares {
-            return Err(unsupported(
-                "fork: of a process that has memory to share with its children",
-            ));
-        }
         if self.processes.others.len() + self.processes.zombies.len() + 1 >= MAX_PROCESSES {
             return Err(EAGAIN.into());
         }
         let tid = self.new_thread(cpu, [stack, if flags & SET_TLS != 0 { tls } else { 0 }])?;
-        if flags & PARENT_SET != 0 {
+        if flags & PARENT_SET != 0 && flags & PIDFD == 0 {
             give(mem, parent_tid, &tid.to_le_bytes())?;
         }
         let memory = if shares {
             self.processes.memory
         } else {
             self.processes.peak_pages = self.peak_pages(mem);
-            let mut copy = mem.snapshot();
+            let mut copy = mem.fork();
             if flags & CHILD_SET != 0 {
-                // A number that cannot be written is not written, as on Linux.
+                // A number that cannot be written is not written, as on Linux. In shared memory both see it.
+                copy.take_shared(mem);
                 let _ = give(&mut copy, child_tid, &tid.to_le_bytes());
+                mem.take_shared(&mut copy);
             }
             copy.freeze();
             let number = self.processes.next_memory;
@@ -289,13 +335,19 @@ impl Kernel {
             memory,
             layout: self.layout,
             start: self.start.clone(),
-            signals: self.signals.of_child(),
+            signals: {
+                let mut signals = self.signals.of_child();
+                if flags & CLEAR_HANDLERS != 0 {
+                    signals.reset_handlers();
+                }
+                signals
+            },
             timers: Timers::default(),
             identity: self.identity.clone(),
             working_directory: self.files.working_directory.clone(),
+            waited: Usage::default(),
             table: self.descriptors.share_table(),
             descriptor_limit: self.descriptors.limit,
-            shared_memory: self.shared_memory,
         };
         self.processes.others.insert(tid, child);
         let alternate = self.threads.me.alternate;
@@ -307,6 +359,11 @@ impl Kernel {
             if flags & CHILD_CLEAR != 0 {
                 thread.clear_tid = child_tid;
             }
+        }
+        if flags & PIDFD != 0 {
+            // The child does not have it.
+            let fd = self.open_process(tid, 0)?;
+            give(mem, parent_tid, &(fd as u32).to_le_bytes())?;
         }
         if flags & CLONE_VFORK == 0 {
             return Ok(tid.into());
@@ -355,25 +412,62 @@ impl Kernel {
     fn end_present(&mut self, mem: &mut Memory, ending: Ending) -> Result<(), Exit> {
         let pid = self.processes.pid;
         self.close_all();
+        self.release_dropped(mem);
+        for tid in self.threads.numbers(pid) {
+            self.release_locks(mem, self.processes.memory, tid);
+        }
+        let usage = Usage {
+            ns: self.process_ns(pid),
+            peak_kib: mem.high_water_pages() * PAGE_SIZE / 1024,
+        };
         self.processes.ended = true;
         self.threads.leave(pid);
-        self.bury(mem, pid, self.processes.parent, ending)
+        let (parent, group) = (self.processes.parent, self.processes.group);
+        self.bury(mem, [pid, parent, group], ending, usage)
     }
 
     /// Another process is killed.
-    pub(super) fn kill_other(&mut self, mem: &Memory, pid: u32, signal: u8) -> Result<(), Exit> {
+    pub(super) fn kill_other(
+        &mut self,
+        mem: &mut Memory,
+        pid: u32,
+        signal: u8,
+    ) -> Result<(), Exit> {
         let Some(mut process) = self.processes.others.remove(&pid) else {
             return Ok(());
         };
         self.descriptors.swap_table(&mut process.table);
         self.close_all();
         self.descriptors.swap_table(&mut process.table);
+        self.release_dropped(mem);
+        let mut usage = Usage {
+            ns: self.process_ns(pid),
+            peak_kib: 0,
+        };
+        if let Some(mut parked) = self.processes.memories.remove(&process.memory) {
+            parked.0.take_shared(mem);
+            for tid in self.threads.numbers(pid) {
+                self.release_locks(&mut parked.0, process.memory, tid);
+            }
+            mem.take_shared(&mut parked.0);
+            usage.peak_kib = parked.0.high_water_pages() * PAGE_SIZE / 1024;
+            self.processes.memories.insert(process.memory, parked);
+        }
         self.threads.leave(pid);
         if !self.processes.is_used(process.memory) {
-            self.processes.memories.remove(&process.memory);
+            if let Some(gone) = self.processes.memories.remove(&process.memory) {
+                mem.forget(&gone.0);
+            }
             self.processes.memory_changes += 1;
         }
-        self.bury(mem, pid, process.parent, Ending::Killed(signal))
+        let family = [pid, process.parent, process.group];
+        self.bury(mem, family, Ending::Killed(signal), usage)
+    }
+
+    /// Nanoseconds that the threads of a process have run, those that are.
+    fn process_ns(&self, pid: u32) -> u64 {
+        let threads = self.threads.numbers(pid).into_iter();
+        threads.filter_map(|tid| self.thread_ns(tid)).sum()
     }
 
     fn close_all(&mut self) {
@@ -386,7 +480,13 @@ impl Kernel {
     }
 
     /// The parent learns of an end; children are nobody's from now on.
-    fn bury(&mut self, mem: &Memory, pid: u32, parent: u32, ending: Ending) -> Result<(), Exit> {
+    fn bury(
+        &mut self,
+        mem: &mut Memory,
+        [pid, parent, group]: [u32; 3],
+        ending: Ending,
+        usage: Usage,
+    ) -> Result<(), Exit> {
         self.give_back(pid);
         self.processes.zombies.retain(|z| z.parent != pid);
         for other in self.processes.others.values_mut() {
@@ -406,7 +506,9 @@ impl Kernel {
             self.processes.zombies.push(Zombie {
                 pid,
                 parent,
+                group,
                 ending,
+                usage,
             });
         }
         for tid in self.threads.waiting_for(Cause::Child) {
@@ -421,10 +523,12 @@ impl Kernel {
     }
 
     /// The first child that has ended and is meant; ECHILD if there is none that could.
-    fn ended_child(&self, meant: impl Fn(u32) -> bool) -> Result<Option<usize>, Errno> {
+    fn ended_child(&self, meant: impl Fn(u32, u32) -> bool) -> Result<Option<usize>, Errno> {
         let me = self.processes.pid;
-        let found = (self.processes.zombies.iter()).position(|z| z.parent == me && meant(z.pid));
-        let alive = (self.processes.others.iter()).any(|(&pid, p)| p.parent == me && meant(pid));
+        let zombies = &mut self.processes.zombies.iter();
+        let found = zombies.position(|z| z.parent == me && meant(z.pid, z.group));
+        let mut others = self.processes.others.iter();
+        let alive = others.any(|(&pid, p)| p.parent == me && meant(pid, p.group));
         if found.is_none() && !alive {
             return Err(ECHILD);
         }
@@ -444,6 +548,47 @@ impl Kernel {
         }
         all.sort_unstable();
         all
+    }
+
+    /// Runs `f` as if this process ran, with its memory; `None` if there is none such.
+    pub(super) fn as_process<R>(
+        &mut self,
+        mem: &Memory,
+        pid: u32,
+        f: impl FnOnce(&mut Self, &Memory) -> R,
+    ) -> Option<R> {
+        if pid == self.processes.pid {
+            return Some(f(self, mem));
+        }
+        let mut other = self.processes.others.remove(&pid)?;
+        self.exchange(&mut other);
+        let me = std::mem::replace(&mut self.processes.pid, pid);
+        // One that shares the memory of the running process has none of its own.
+        let parked = self.processes.memories.remove(&self.processes.memory);
+        let result = f(self, parked.as_ref().map_or(mem, |p| &p.0));
+        if let Some(parked) = parked {
+            self.processes
+                .memories
+                .insert(self.processes.memory, parked);
+        }
+        self.processes.pid = me;
+        self.exchange(&mut other);
+        self.processes.others.insert(pid, other);
+        Some(result)
+    }
+
+    /// What a process was started with, and its working directory.
+    pub(super) fn start_of(&self, pid: u32) -> Option<(&Start, &str)> {
+        if pid == self.processes.pid {
+            return Some((&self.start, &self.files.working_directory));
+        }
+        let other = self.processes.others.get(&pid)?;
+        Some((&other.start, &other.working_directory))
+    }
+
+    /// The session of the present process.
+    pub(super) fn session(&self) -> u32 {
+        self.processes.session
     }
 
     /// The group of a process.
@@ -528,8 +673,13 @@ impl Kernel {
         if options & !(WNOHANG | HARMLESS) != 0 {
             return Err(EINVAL.into());
         }
-        // All processes are of one group.
-        let meant = |child: u32| pid <= 0 || pid as u32 == child;
+        let mine = self.processes.group;
+        let meant = |child: u32, group: u32| match pid {
+            -1 => true,
+            0 => group == mine,
+            ..0 => group == pid.unsigned_abs(),
+            _ => child == pid as u32,
+        };
         let Some(at) = self.ended_child(meant)? else {
             return if options & WNOHANG != 0 {
                 Ok(0)
@@ -542,8 +692,9 @@ impl Kernel {
             give(mem, status, &zombie.ending.status().to_le_bytes())?;
         }
         if usage != 0 {
-            give(mem, usage, &[0; 144])?;
+            give(mem, usage, &zombie.usage.bytes())?;
         }
+        self.processes.waited.add(zombie.usage);
         self.processes.zombies.remove(at);
         Ok(zombie.pid.into())
     }
@@ -555,16 +706,30 @@ impl Kernel {
         id: u32,
         info: u64,
         options: u32,
+        usage: u64,
     ) -> Answer {
         if options & !(WNOHANG | WEXITED | WNOWAIT | HARMLESS) != 0 || options & WEXITED == 0 {
             return Err(EINVAL.into());
         }
-        let meant: &dyn Fn(u32) -> bool = match kind {
-            0 | 2 => &|_| true,
-            1 => &|child| child == id,
-            _ => return Err(unsupported("waitid: on a descriptor of a process")),
+        let mut nonblocking = false;
+        let id = match kind {
+            3 => {
+                nonblocking = self.descriptors.get(id as i32)?.nonblocking();
+                self.process_of(id as i32)?
+            }
+            2 if id == 0 => self.processes.group,
+            _ => id,
+        };
+        let meant: &dyn Fn(u32, u32) -> bool = match kind {
+            0 => &|_, _| true,
+            1 | 3 => &|child, _| child == id,
+            2 => &|_, group| group == id,
+            _ => return Err(EINVAL.into()),
         };
         let Some(at) = self.ended_child(meant)? else {
+            if options & WNOHANG == 0 && nonblocking {
+                return Err(EAGAIN.into());
+            }
             if options & WNOHANG == 0 {
                 return Err(self.wait_for_child());
             }
@@ -577,32 +742,36 @@ impl Kernel {
         if info != 0 {
             give(mem, info, &zombie.ending.info(zombie.pid).bytes())?;
         }
+        if usage != 0 {
+            give(mem, usage, &zombie.usage.bytes())?;
+        }
         if options & WNOWAIT == 0 {
+            self.processes.waited.add(zombie.usage);
             self.processes.zombies.remove(at);
         }
         Ok(0)
     }
 
-    /// `execve`: another program takes the place of this one.
+    /// `execve`, and `execveat` with a directory and flags: another program takes the place of this one.
     pub(super) fn execve(
         &mut self,
         cpu: &mut Cpu,
         mem: &mut Memory,
-        path: u64,
-        arguments: u64,
-        environment: u64,
+        (directory, flags): (i32, u32),
+        [path, arguments, environment]: [u64; 3],
     ) -> Answer {
-        let path = take_path(mem, path)?;
+        if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 {
+            return Err(EINVAL.into());
+        }
+        let path = self.path_to_execute(take_path(mem, path)?, directory, flags)?;
         let arguments = take_strings(mem, arguments)?;
         let environment = take_strings(mem, environment)?;
-        if self.threads.numbers(self.processes.pid).len() > 1 {
-            return Err(unsupported("execve: in a process with several threads"));
-        }
-        self.executable(&path)?;
+        self.executable(mem, &path)?;
         let path = String::from_utf8(path).map_err(|_| EILSEQ)?;
         let mut entropy = self.entropy.clone();
+        let seen: &Memory = mem;
         let find = |path: &str| {
-            let (real, content) = self.executable(path.as_bytes()).ok()?;
+            let (real, content) = self.executable(seen, path.as_bytes()).ok()?;
             Some((real, content))
         };
         let request = guest::Request {
@@ -624,8 +793,12 @@ impl Kernel {
         self.start = image.start;
         self.identity.rename(&self.start.executable);
         self.signals.reset_handlers();
-        self.shared_memory = false;
+        for tid in self.threads.numbers(self.processes.pid) {
+            self.release_locks(mem, self.processes.memory, tid);
+        }
+        self.threads.remain_alone();
         self.threads.me.after_exec();
+        self.timers.after_exec();
         let closing: Vec<i32> = (self.descriptors.numbers())
             .filter(|&fd| self.descriptors.close_on_exec(fd) == Ok(true))
             .collect();
@@ -645,11 +818,42 @@ impl Kernel {
         Err(Stop::Return)
     }
 
+    /// The path from the working directory of what `execveat` means.
+    fn path_to_execute(&self, path: Vec<u8>, directory: i32, flags: u32) -> Result<Vec<u8>, Errno> {
+        if path.is_empty() && flags & AT_EMPTY_PATH != 0 && directory != AT_FDCWD {
+            self.descriptors.get(directory)?;
+            return Ok(format!("/dev/fd/{directory}").into_bytes());
+        }
+        if flags & AT_SYMLINK_NOFOLLOW != 0 {
+            let place = self.resolve(directory, &path, false)?;
+            if matches!(place.entry, Some(super::filesystem::Entry::Symlink(_))) {
+                return Err(ELOOP);
+            }
+        }
+        if directory == AT_FDCWD || path.starts_with(b"/") {
+            return Ok(path);
+        }
+        let place = self.resolve(directory, &path, true)?;
+        Ok(place.path.into_bytes())
+    }
+
     /// The file at a path that is to be executed, with its canonical path.
-    fn executable(&self, path: &[u8]) -> Result<(String, Arc<[u8]>), Errno> {
+    fn executable(&self, mem: &Memory, path: &[u8]) -> Result<(String, Arc<[u8]>), Errno> {
         use super::filesystem::{Entry, MAY_EXECUTE, permits};
         let place = self.resolve(AT_FDCWD, path, true)?;
         let content = match place.found()? {
+            Entry::Descriptor(fd) => {
+                let open = self.descriptors.get(*fd)?;
+                let Object::File(id) = open.object else {
+                    return Err(EACCES);
+                };
+                let file = self.files.file(id)?;
+                if !permits(file.mode, file.owner, MAY_EXECUTE) {
+                    return Err(EACCES);
+                }
+                let content = self.content(mem, id)?;
+                return Ok((open.path.clone().unwrap_or(place.path), content));
+            }
             Entry::Unopened {
                 content,
                 executable: true,
@@ -659,7 +863,7 @@ impl Kernel {
                 if !permits(file.mode, file.owner, MAY_EXECUTE) {
                     return Err(EACCES);
                 }
-                file.content.bytes().into()
+                self.content(mem, *id)?
             }
             _ => return Err(EACCES),
         };

@@ -7,6 +7,7 @@ use super::super::symbols;
 use super::abi::*;
 use super::clock::parse_timespec;
 use super::thread::{Cause, Resume, Wait, finish};
+use super::timer::SI_TIMER;
 use super::user::{Record, give, take, take_u32, take_u64};
 use super::{Answer, Kernel, Now, STACK_GUARD, SYSCALL_SIZE, Stop};
 use crate::sim::isa::state::{Cpu, RSP};
@@ -89,6 +90,25 @@ impl Info {
         Self::new(signal, code, [sender, 0])
     }
 
+    pub(super) fn code(&self) -> i32 {
+        self.code
+    }
+
+    pub(super) fn fields(&self) -> [u64; 2] {
+        self.fields
+    }
+
+    /// The timer that sent it, by number.
+    pub(super) fn timer(&self) -> Option<u32> {
+        (self.code == SI_TIMER).then_some(self.fields[0] as u32)
+    }
+
+    /// Of a timer, with how often it has expired unseen.
+    pub(super) fn with_overrun(mut self, overrun: u32) -> Self {
+        self.fields[0] = self.fields[0] & 0xffff_ffff | u64::from(overrun) << 32;
+        self
+    }
+
     /// A `siginfo`: 128 bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         Record::new()
@@ -113,7 +133,9 @@ pub(super) struct Pending {
 impl Pending {
     /// Adds a signal; false if there is no room. Of the old signals only one is kept.
     fn push(&mut self, info: Info) -> bool {
-        if info.signal < FIRST_REAL_TIME && self.bits & bit(info.signal) != 0 {
+        // What a timer sends is kept beside: the timer waits until it is taken.
+        let one = info.signal < FIRST_REAL_TIME && info.timer().is_none();
+        if one && self.bits & bit(info.signal) != 0 {
             return true;
         }
         if self.infos.len() >= MOST_PENDING {
@@ -142,6 +164,16 @@ impl Pending {
             self.bits &= !bit(signal);
         }
         Some(info)
+    }
+
+    /// Whether the signal of a timer waits.
+    fn holds_timer(&self, id: u32) -> bool {
+        self.infos.iter().any(|i| i.timer() == Some(id))
+    }
+
+    fn discard_timer(&mut self, id: u32) {
+        self.infos.retain(|i| i.timer() != Some(id));
+        self.bits = self.infos.iter().fold(0, |bits, i| bits | bit(i.signal));
     }
 
     fn discard(&mut self, signal: u8) {
@@ -435,8 +467,7 @@ impl Kernel {
         } else {
             Some(parse_timespec(take(mem, time)?)?)
         };
-        let own = self.threads.me.pending.take(wanted);
-        if let Some(found) = own.or_else(|| self.signals.pending.take(wanted)) {
+        if let Some(found) = self.take_pending(wanted) {
             if info != 0 {
                 give(mem, info, &found.bytes())?;
             }
@@ -452,6 +483,33 @@ impl Kernel {
             deadline,
             restart: false,
         }))
+    }
+
+    /// Takes the first signal of a mask that is pending for the running thread.
+    pub(super) fn take_pending(&mut self, mask: u64) -> Option<Info> {
+        let own = self.threads.me.pending.take(mask);
+        let info = own.or_else(|| self.signals.pending.take(mask))?;
+        Some(self.take_timer_signal(info))
+    }
+
+    /// Whether a signal that a timer of a process sent waits to be taken.
+    pub(super) fn timer_signal_waits(&self, pid: u32, id: u32) -> bool {
+        let threads = self.threads.numbers(pid).into_iter();
+        self.signals_of(pid)
+            .is_some_and(|s| s.pending.holds_timer(id))
+            || threads
+                .filter_map(|tid| self.threads.get(tid))
+                .any(|t| t.pending.holds_timer(id))
+    }
+
+    /// What a timer of the present process has sent and nobody has taken is taken back.
+    pub(super) fn forget_timer_signals(&mut self, id: u32) {
+        self.signals.pending.discard_timer(id);
+        for tid in self.threads.numbers(self.processes.pid) {
+            if let Some(thread) = self.threads.get_mut(tid) {
+                thread.pending.discard_timer(id);
+            }
+        }
     }
 
     /// Sets another mask until the call has ended.
@@ -498,7 +556,12 @@ impl Kernel {
     }
 
     /// Sends a signal: it acts, waits to be handled, or is pending.
-    pub(super) fn send(&mut self, mem: &Memory, target: Target, info: Info) -> Result<(), Stop> {
+    pub(super) fn send(
+        &mut self,
+        mem: &mut Memory,
+        target: Target,
+        info: Info,
+    ) -> Result<(), Stop> {
         let mask = bit(info.signal);
         let accepts = |threads: &super::thread::Threads, tid: u32| {
             (threads.get(tid)).is_some_and(|t| t.blocked & mask == 0 || t.awaits(mask))
@@ -511,6 +574,9 @@ impl Kernel {
             }
         };
         let no_room = || Err(EAGAIN.into());
+        // Whoever waits to read it looks again.
+        self.signals_sent += 1;
+        self.descriptor_changes += 1;
         let Some(tid) = chosen else {
             let queue = match target {
                 Target::Thread(tid) => self.threads.get_mut(tid).map(|t| &mut t.pending),
@@ -563,7 +629,7 @@ impl Kernel {
     }
 
     /// A write found nobody to read: the signal, and EPIPE where it does not kill.
-    pub(super) fn broken_pipe(&mut self, mem: &Memory) -> Stop {
+    pub(super) fn broken_pipe(&mut self, mem: &mut Memory) -> Stop {
         let me = Target::Thread(self.threads.me.tid);
         match self.send(mem, me, Info::own(self.processes.pid, SIGPIPE, SI_USER)) {
             Err(stop @ Stop::Exit(_)) => stop,
@@ -572,7 +638,7 @@ impl Kernel {
     }
 
     /// `kill`: a process, a group, or everybody else.
-    pub(super) fn kill(&mut self, mem: &Memory, pid: i32, signal: i32) -> Answer {
+    pub(super) fn kill(&mut self, mem: &mut Memory, pid: i32, signal: i32) -> Answer {
         if !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
@@ -619,7 +685,13 @@ impl Kernel {
     }
 
     /// `tgkill`, and `tkill` with the group of the process.
-    pub(super) fn tgkill(&mut self, mem: &Memory, group: i32, thread: i32, signal: i32) -> Answer {
+    pub(super) fn tgkill(
+        &mut self,
+        mem: &mut Memory,
+        group: i32,
+        thread: i32,
+        signal: i32,
+    ) -> Answer {
         if group <= 0 || thread <= 0 || !(0..=i32::from(SIGNALS)).contains(&signal) {
             return Err(EINVAL.into());
         }
@@ -631,7 +703,7 @@ impl Kernel {
         Ok(0)
     }
 
-    pub(super) fn tkill(&mut self, mem: &Memory, thread: i32, signal: i32) -> Answer {
+    pub(super) fn tkill(&mut self, mem: &mut Memory, thread: i32, signal: i32) -> Answer {
         let pid = u32::try_from(thread).ok().and_then(|t| self.threads.get(t));
         let group = pid.map_or(self.processes.pid, |t| t.pid) as i32;
         self.tgkill(mem, group, thread, signal)
@@ -665,7 +737,7 @@ impl Kernel {
         }
         let target = match thread {
             Some(thread) => Target::Thread(self.thread_of(pid, thread)?),
-            None if pid as u32 == self.processes.pid => Target::Process(pid as u32),
+            None if self.group_of(pid as u32).is_some() => Target::Process(pid as u32),
             None => return Err(self.not_mine(pid).into()),
         };
         if signal != 0 {
@@ -678,8 +750,7 @@ impl Kernel {
     pub(super) fn deliver(&mut self, cpu: &mut Cpu, mem: &mut Memory) -> Result<(), Exit> {
         loop {
             let blocked = self.threads.me.blocked;
-            let own = self.threads.me.pending.take(!blocked);
-            let Some(info) = own.or_else(|| self.signals.pending.take(!blocked)) else {
+            let Some(info) = self.take_pending(!blocked) else {
                 self.end_interrupted(cpu, mem, None);
                 match self.threads.me.saved_mask.take() {
                     // What that unblocks acts now.
@@ -713,7 +784,8 @@ impl Kernel {
             // A sleeper that cannot be told what is left is not told.
             let _ = give(mem, left, &super::clock::timespec(rest));
         }
-        let again = handler.is_none_or(|a| wait.restart && a.flags & SA_RESTART != 0);
+        let restarts = |a: Action| wait.restart && a.flags & SA_RESTART != 0;
+        let again = wait.cause == Cause::Lock || handler.is_none_or(restarts);
         if again {
             cpu.rip = cpu.rip.wrapping_sub(SYSCALL_SIZE);
         } else {
@@ -779,6 +851,8 @@ impl Kernel {
                     function: self.symbolize(mem, rip),
                 });
             }
+            // The run loop makes the page; what reaches here could not be made.
+            Fault::FirstTouch { .. } => return Err(Exit::MemoryLimit),
             Fault::Page { addr, kind, mapped } => {
                 // Error code: page present, write, user mode, instruction fetch.
                 let access = match kind {

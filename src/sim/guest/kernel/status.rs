@@ -55,7 +55,7 @@ impl Kernel {
                     mode: S_IFREG | file.mode,
                     links: file.links,
                     owner: file.owner,
-                    size: file.content.bytes().len() as u64,
+                    size: file.content.size(),
                     times: file.times,
                     ..base
                 }
@@ -86,7 +86,7 @@ impl Kernel {
                 special: (*major, *minor),
                 ..base
             },
-            Entry::Synthetic(Synthetic::Text(_)) => Status {
+            Entry::Synthetic(Synthetic::Text(..)) => Status {
                 mode: S_IFREG | 0o444,
                 ..base
             },
@@ -129,7 +129,11 @@ impl Kernel {
                 inode: 4,
                 ..base
             },
-            Object::Event { .. } | Object::Epoll(_) => Status {
+            Object::Event { .. }
+            | Object::Epoll(_)
+            | Object::Timer(_)
+            | Object::Signals { .. }
+            | Object::Process { .. } => Status {
                 mode: 0o600,
                 inode: 5,
                 ..base

@@ -11,8 +11,15 @@ use std::fmt::Write as _;
 pub(super) enum Synthetic {
     /// A device, with its major and minor number.
     Character(CharacterDevice, u32, u32),
-    /// A text of `/proc`.
-    Text(Text),
+    /// A text of `/proc`, of a thread of a process where it is one's.
+    Text(Text, Of),
+}
+
+/// A process and a thread of it, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Of {
+    pid: u32,
+    tid: u32,
 }
 
 /// The texts of `/proc`.
@@ -111,40 +118,57 @@ impl Kernel {
         })
     }
 
+    /// The process whose number this is in its plain form.
+    fn process_named(&self, name: &str) -> Option<u32> {
+        let pid = name.parse().ok().filter(|n: &u32| n.to_string() == name)?;
+        self.process_numbers().contains(&pid).then_some(pid)
+    }
+
     fn proc_entry(&self, rest: &[&str]) -> Option<Entry> {
-        let pid = GUEST_PID.to_string();
+        let pid = self.processes.pid;
+        let me = Of {
+            pid,
+            tid: self.threads.me.tid,
+        };
         let text = |table: &[(&str, Text)], name: &str| {
-            table
-                .iter()
-                .find(|t| t.0 == name)
-                .map(|t| Entry::Synthetic(Synthetic::Text(t.1)))
+            let found = table.iter().find(|t| t.0 == name);
+            found.map(|t| Entry::Synthetic(Synthetic::Text(t.1, me)))
         };
         match rest {
             [] => Some(self.directory(0o555, 0)),
-            ["self"] => Some(Entry::Symlink(pid.as_str().into())),
-            ["thread-self"] => Some(Entry::Symlink(format!("{pid}/task/{pid}").as_str().into())),
+            ["self"] => Some(Entry::Symlink(pid.to_string().into())),
+            ["thread-self"] => Some(Entry::Symlink(format!("{pid}/task/{}", me.tid).into())),
             ["mounts"] => Some(Entry::Symlink("self/mounts".into())),
             ["sys", "kernel", "osrelease"] => {
-                Some(Entry::Synthetic(Synthetic::Text(Text::OsRelease)))
+                Some(Entry::Synthetic(Synthetic::Text(Text::OsRelease, me)))
             }
-            [name] if *name != pid => text(SYSTEM_TEXTS, name),
-            [number, "task"] if *number == pid => Some(self.directory(0o555, GUEST_UID)),
-            [number, "task", thread, below @ ..] if *number == pid && *thread == pid => {
-                self.process_entry(below)
+            [name, below @ ..] => {
+                let Some(pid) = self.process_named(name) else {
+                    return text(SYSTEM_TEXTS, name).filter(|_| below.is_empty());
+                };
+                match below {
+                    ["task"] => Some(self.directory(0o555, GUEST_UID)),
+                    ["task", thread, below @ ..] => {
+                        let threads = self.threads.numbers(pid).into_iter();
+                        let tid = threads.into_iter().find(|t| t.to_string() == *thread)?;
+                        self.process_entry(Of { pid, tid }, below)
+                    }
+                    below => self.process_entry(Of { pid, tid: pid }, below),
+                }
             }
-            [number, below @ ..] if *number == pid => self.process_entry(below),
-            _ => None,
         }
     }
 
-    fn process_entry(&self, below: &[&str]) -> Option<Entry> {
+    fn process_entry(&self, of: Of, below: &[&str]) -> Option<Entry> {
+        let (start, working_directory) = self.start_of(of.pid)?;
         match below {
             [] => Some(self.directory(0o555, GUEST_UID)),
-            ["exe"] => Some(Entry::Symlink(self.start.executable.as_str().into())),
-            ["cwd"] => Some(Entry::Symlink(self.files.working_directory.as_str().into())),
+            ["exe"] => Some(Entry::Symlink(start.executable.as_str().into())),
+            ["cwd"] => Some(Entry::Symlink(working_directory.into())),
             ["root"] => Some(Entry::Symlink("/".into())),
             ["fd"] => Some(self.directory(0o500, GUEST_UID)),
-            ["fd", number] => {
+            // What others have open is theirs.
+            ["fd", number] if of.pid == self.processes.pid => {
                 // Only the plain form of a number is a name.
                 let fd = number
                     .parse::<i32>()
@@ -155,24 +179,31 @@ impl Kernel {
             [name] => PROCESS_TEXTS
                 .iter()
                 .find(|t| t.0 == *name)
-                .map(|t| Entry::Synthetic(Synthetic::Text(t.1))),
+                .map(|t| Entry::Synthetic(Synthetic::Text(t.1, of))),
             _ => None,
         }
     }
 
     /// The names that the kernel puts into a directory.
     pub(super) fn synthetic_names(&self, path: &str) -> Vec<String> {
-        let pid = GUEST_PID.to_string();
         let own = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
-        let mut parts: Vec<&str> = path.split('/').skip(1).collect();
-        if let ["proc", number, "task", thread, ..] = parts[..]
-            && number == pid
-            && thread == pid
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        if let ["proc", name, below @ ..] = &parts[..]
+            && let Some(pid) = self.process_named(name)
         {
-            parts.drain(2..4);
-            if let ["proc", _] = parts[..] {
-                return self.process_names(false);
-            }
+            let threads = self.threads.numbers(pid);
+            let numbers = |all: &[u32]| all.iter().map(u32::to_string).collect();
+            return match below {
+                [] => self.process_names(true),
+                ["task"] => numbers(&threads),
+                ["task", thread] if threads.iter().any(|t| t.to_string() == *thread) => {
+                    self.process_names(false)
+                }
+                ["fd"] | ["task", _, "fd"] if pid == self.processes.pid => {
+                    self.descriptors.numbers().map(|n| n.to_string()).collect()
+                }
+                _ => Vec::new(),
+            };
         }
         match parts[..] {
             [""] => own(&["dev", "proc"]),
@@ -183,16 +214,12 @@ impl Kernel {
                 .map(str::to_owned)
                 .collect(),
             ["proc"] => {
-                let mut all = own(&["self", "thread-self", "mounts", &pid]);
+                let mut all = own(&["self", "thread-self", "mounts"]);
+                all.extend(self.process_numbers().iter().map(u32::to_string));
                 all.extend(SYSTEM_TEXTS.iter().map(|t| t.0.to_owned()));
                 all
             }
             ["proc", "sys", "kernel"] => own(&["osrelease"]),
-            ["proc", number] if number == pid => self.process_names(true),
-            ["proc", number, "task"] if number == pid => vec![pid],
-            ["proc", number, "fd"] if number == pid => {
-                self.descriptors.numbers().map(|n| n.to_string()).collect()
-            }
             _ => Vec::new(),
         }
     }
@@ -220,22 +247,33 @@ impl Kernel {
             (None, Object::Pair { input, .. }) => format!("socket:[{}]", input + 100),
             (None, Object::Event { .. }) => "anon_inode:[eventfd]".to_owned(),
             (None, Object::Epoll(_)) => "anon_inode:[eventpoll]".to_owned(),
+            (None, Object::Timer(_)) => "anon_inode:[timerfd]".to_owned(),
+            (None, Object::Signals { .. }) => "anon_inode:[signalfd]".to_owned(),
+            (None, Object::Process { .. }) => "anon_inode:[pidfd]".to_owned(),
             (None, _) => "/memfd: (deleted)".to_owned(),
         }
     }
 
     /// A text of `/proc` as it is now.
-    pub(super) fn text(&mut self, mem: &Memory, text: Text) -> Vec<u8> {
+    pub(super) fn text(&mut self, mem: &Memory, text: Text, of: Of) -> Vec<u8> {
+        let text = self.as_process(mem, of.pid, |kernel, mem| {
+            kernel.own_text(mem, text, of.tid)
+        });
+        // A process that has gone meanwhile has no text.
+        text.unwrap_or_default()
+    }
+
+    fn own_text(&mut self, mem: &Memory, text: Text, tid: u32) -> Vec<u8> {
         match text {
             Text::Auxv => return self.start.auxv.to_vec(),
             Text::CommandLine => return self.start.arguments.to_vec(),
             Text::Environ => return self.start.environment.to_vec(),
             Text::Comm => {
-                let mut name = self.identity.name.clone();
+                let mut name = self.name_of(tid);
                 name.push(b'\n');
                 return name;
             }
-            Text::Status => return self.status_text(mem),
+            Text::Status => return self.status_text(mem, tid),
             Text::Stat | Text::SystemStat | Text::Uptime => self.clock_read = true,
             _ => {}
         }
@@ -249,7 +287,7 @@ impl Kernel {
             Text::OomScore => "0\n".to_owned(),
             Text::OsRelease => format!("{}\n", self.profile.kernel_release),
             Text::Personality => "00000000\n".to_owned(),
-            Text::Stat => self.stat_text(mem),
+            Text::Stat => self.stat_text(mem, tid),
             Text::Statm => {
                 let resident = mem.live_pages();
                 let text_pages = pages_of(mem, |p| p.contains(Protection::EXECUTE));
@@ -292,6 +330,7 @@ impl Kernel {
                 (4, "tsc"),
                 (8, "cx8"),
                 (15, "cmov"),
+                (19, "clflush"),
                 (23, "mmx"),
                 (24, "fxsr"),
                 (25, "sse"),
@@ -384,7 +423,30 @@ impl Kernel {
         out
     }
 
-    fn status_text(&self, mem: &Memory) -> Vec<u8> {
+    /// The name of a thread: its own, or that of the process.
+    fn name_of(&self, tid: u32) -> Vec<u8> {
+        let own = self.threads.get(tid).and_then(|t| t.name.clone());
+        own.unwrap_or_else(|| self.identity.name.clone())
+    }
+
+    /// Whether a thread runs or could, or sleeps.
+    fn state_of(&self, tid: u32) -> (char, &'static str) {
+        if self
+            .threads
+            .get(tid)
+            .is_some_and(super::thread::Thread::waits)
+        {
+            ('S', "sleeping")
+        } else {
+            ('R', "running")
+        }
+    }
+
+    fn status_text(&self, mem: &Memory, tid: u32) -> Vec<u8> {
+        let (pid, parent) = (self.processes.pid, self.processes.parent);
+        let (letter, state) = self.state_of(tid);
+        let thread = self.threads.get(tid);
+        let (pending, blocked) = thread.map_or((0, 0), |t| (t.pending.bits, t.blocked));
         let kib = |pages: u64| pages * PAGE_SIZE / 1024;
         let size = kib(pages_of(mem, |_| true));
         let stack = (self.layout.stack_top - self.layout.stack_bottom) / 1024;
@@ -392,11 +454,11 @@ impl Kernel {
         let code = kib(pages_of(mem, |p| p.contains(Protection::EXECUTE)));
         let (ignored, caught) = self.signals.ignored_and_caught();
         let mut out = b"Name:\t".to_vec();
-        out.extend_from_slice(&self.identity.name);
+        out.extend_from_slice(&self.name_of(tid));
         out.extend_from_slice(
             format!(
-                "\nUmask:\t{:04o}\nState:\tR (running)\nTgid:\t{GUEST_PID}\nNgid:\t0\nPid:\t{GUEST_PID}\n\
-                 PPid:\t{PARENT_PID}\nTracerPid:\t0\nUid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\n\
+                "\nUmask:\t{:04o}\nState:\t{letter} ({state})\nTgid:\t{pid}\nNgid:\t0\nPid:\t{tid}\n\
+                 PPid:\t{parent}\nTracerPid:\t0\nUid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\n\
                  Gid:\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\t{GUEST_UID}\nFDSize:\t64\nGroups:\t \n\
                  VmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{:8} kB\nVmHWM:\t{:8} kB\nVmRSS:\t{:8} kB\n\
                  VmData:\t{heap:8} kB\nVmStk:\t{stack:8} kB\nVmExe:\t{code:8} kB\nVmLib:\t{:8} kB\nVmSwap:\t{:8} kB\n\
@@ -407,14 +469,14 @@ impl Kernel {
                  voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
                 self.identity.umask(),
                 0,
-                kib(mem.peak_live_pages()),
+                kib(mem.high_water_pages()),
                 kib(mem.live_pages()),
                 0,
                 0,
-                1 + self.threads.others.len(),
-                self.threads.me.pending.bits,
+                self.threads.numbers(pid).len(),
+                pending,
                 self.signals.pending.bits,
-                self.threads.me.blocked,
+                blocked,
                 0,
                 0,
                 0,
@@ -427,21 +489,28 @@ impl Kernel {
     }
 
     /// The 52 fields of `/proc/self/stat`.
-    fn stat_text(&self, mem: &Memory) -> String {
+    fn stat_text(&self, mem: &Memory, tid: u32) -> String {
+        let (pid, parent) = (self.processes.pid, self.processes.parent);
+        let (group, session) = (self.processes.group, self.session());
+        let shown = tid;
+        let (state, _) = self.state_of(tid);
+        let threads = self.threads.numbers(pid).len();
+        let thread = self.threads.get(tid);
+        let (pending, blocked) = thread.map_or((0, 0), |t| (t.pending.bits, t.blocked));
         let ticks = self.processor_ns() / (1_000_000_000 / CLOCK_TICKS);
         let start = self.profile.uptime_s * CLOCK_TICKS;
         let layout = &self.layout;
         let size = pages_of(mem, |_| true) * PAGE_SIZE;
         let (ignored, caught) = self.signals.ignored_and_caught();
         format!(
-            "{GUEST_PID} ({}) R {PARENT_PID} {GUEST_PID} {GUEST_PID} 0 -1 4194304 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {start} \
+            "{shown} ({}) {state} {parent} {group} {session} 0 -1 4194304 0 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 {start} \
              {size} {} {} 0 0 {} 0 0 {} {} {ignored} {caught} 0 0 0 17 0 0 0 0 0 0 0 0 {} 0 0 0 0 0\n",
-            String::from_utf8_lossy(&self.identity.name),
+            String::from_utf8_lossy(&self.name_of(tid)),
             mem.live_pages(),
             u64::MAX,
             layout.stack_pointer,
-            self.pending(),
-            self.threads.me.blocked,
+            pending | self.signals.pending.bits,
+            blocked,
             layout.heap_start,
         )
     }
@@ -462,7 +531,7 @@ fn maps(mem: &Memory) -> String {
         let p = region.protection;
         let letter = |right: Protection, c: char| if p.contains(right) { c } else { '-' };
         let offset = match &region.backing {
-            Backing::File { offset, .. } => *offset,
+            Backing::File { offset, .. } | Backing::Shared { offset, .. } => *offset,
             Backing::Anonymous => 0,
         };
         let name = match &region.purpose {
@@ -476,11 +545,16 @@ fn maps(mem: &Memory) -> String {
             _ => ("00:00", 0),
         };
         let line = format!(
-            "{start:x}-{:x} {}{}{}p {offset:08x} {device} {inode} ",
+            "{start:x}-{:x} {}{}{}{} {offset:08x} {device} {inode} ",
             region.end,
             letter(Protection::READ, 'r'),
             letter(Protection::WRITE, 'w'),
             letter(Protection::EXECUTE, 'x'),
+            if matches!(region.backing, Backing::Shared { .. }) {
+                's'
+            } else {
+                'p'
+            },
         );
         let _ = if name.is_empty() {
             writeln!(out, "{line}")

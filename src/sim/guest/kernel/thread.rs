@@ -7,6 +7,7 @@
 //! A call that must wait for a descriptor is made again when some descriptor has changed; the other waits are answered
 //! by whoever ends them.
 use super::abi::*;
+use super::futex::{Key, OWNER, OWNER_DIED, WAITERS, Waiter};
 use super::signal::{Alternate, Pending};
 use super::user::{give, take_u32, take_u64};
 use super::{Answer, Kernel, R11, Stop, names, unsupported};
@@ -34,6 +35,8 @@ pub(super) enum Cause {
     },
     /// A futex: it stands in its queue.
     Futex,
+    /// To own a futex: likewise, and after any signal it goes on waiting.
+    Lock,
     /// The time only. Where what is left is written if a signal interrupts; 0 for nowhere.
     Sleep { left: u64 },
     /// A child that ends.
@@ -128,6 +131,11 @@ impl Thread {
         self.began_ns = kept.began_ns;
     }
 
+    /// Whether it waits.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Whether the thread's call takes this signal when it comes.
     pub(super) fn awaits(&self, signal: u64) -> bool {
         matches!(self.waiting, Some(Wait { cause: Cause::Signal { set }, .. }) if set & signal != 0)
@@ -142,8 +150,8 @@ pub(super) struct Threads {
     pub(super) others: BTreeMap<u32, Thread>,
     /// Those of the others that can run, first in first out.
     queue: VecDeque<u32>,
-    /// Who waits on a futex: address, thread, bits; first in first out.
-    pub(super) futexes: VecDeque<(u64, u32, u32)>,
+    /// Who waits on a futex, first in first out.
+    pub(super) futexes: VecDeque<Waiter>,
     next_tid: u32,
     waits: u64,
     /// Number of the instruction at which the running thread has used up its quantum.
@@ -216,12 +224,12 @@ impl Threads {
         let Some(wait) = self.others.get(&tid).and_then(|t| t.waiting) else {
             return;
         };
-        self.futexes.retain(|f| f.1 != tid);
         let resume = match wait.cause {
             Cause::Lent { .. } => return,
             Cause::Descriptor { progress, .. } if progress > 0 => Resume::Answer(progress),
             _ => Resume::Interrupted(wait),
         };
+        self.futexes.retain(|waiter| waiter.tid != tid);
         self.make_ready(tid, resume);
     }
 
@@ -231,12 +239,24 @@ impl Threads {
         all.into_iter().map(|w| w.1).collect()
     }
 
+    /// The running thread is the only one left of its process, and has its number.
+    pub(super) fn remain_alone(&mut self) {
+        let pid = self.me.pid;
+        let me = std::mem::replace(&mut self.me, Thread::new(0));
+        self.leave(pid);
+        self.me = Thread { tid: pid, ..me };
+        if pid == GUEST_PID {
+            // It leads from now on, whoever did before.
+            self.leader_code = None;
+        }
+    }
+
     /// The threads of a process are no more.
     pub(super) fn leave(&mut self, pid: u32) {
         let gone = self.numbers(pid);
         self.others.retain(|tid, _| !gone.contains(tid));
         self.queue.retain(|tid| !gone.contains(tid));
-        self.futexes.retain(|f| !gone.contains(&f.1));
+        self.futexes.retain(|waiter| !gone.contains(&waiter.tid));
         if self.me.pid == pid {
             self.me = Thread::new(0);
         }
@@ -362,7 +382,7 @@ impl Kernel {
     }
 
     /// Ends the waits that are over and raises the signals of timers that have expired.
-    fn wake_due(&mut self, mem: &Memory) -> Result<(), Exit> {
+    fn wake_due(&mut self, mem: &mut Memory) -> Result<(), Exit> {
         self.expire_timers(mem)?;
         if self.threads.others.is_empty() {
             return Ok(());
@@ -380,8 +400,8 @@ impl Kernel {
                     expired: due(&wait) && !changed(&wait),
                 },
                 Cause::Sleep { .. } => Resume::Answer(0),
-                Cause::Futex => {
-                    self.threads.futexes.retain(|f| f.1 != tid);
+                Cause::Futex | Cause::Lock => {
+                    self.threads.futexes.retain(|waiter| waiter.tid != tid);
                     Resume::Answer(ETIMEDOUT.as_result())
                 }
             };
@@ -523,19 +543,27 @@ impl Kernel {
                     .unwrap_or(code),
             });
         }
-        self.release_robust(mem);
+        let (tid, memory) = (self.threads.me.tid, self.processes.memory());
+        self.release_locks(mem, memory, tid);
         let word = self.threads.me.clear_tid;
         if word != 0 && give(mem, word, &[0; 4]).is_ok() {
-            self.wake_futex(word, 1, u32::MAX);
+            let key = Key::of(mem, memory, word, false);
+            self.wake_futex(key, 1, u32::MAX);
         }
         self.threads.me = Thread::new(0);
         Stop::Leave
     }
 
+    /// The locks that a thread of the process that has this memory, of this number, leaves behind.
+    pub(super) fn release_locks(&mut self, mem: &mut Memory, memory: u32, tid: u32) {
+        self.release_robust(mem, memory, tid);
+        self.hand_over_locks(mem, tid);
+    }
+
     /// The locks of the robust list that the thread still holds are marked, and who waits for them is woken. A list that
     /// cannot be read ends there, as on Linux.
-    fn release_robust(&mut self, mem: &mut Memory) {
-        let head = self.threads.me.robust_list;
+    fn release_robust(&mut self, mem: &mut Memory, memory: u32, tid: u32) {
+        let head = self.threads.get(tid).map_or(0, |t| t.robust_list);
         if head == 0 {
             return;
         }
@@ -548,38 +576,42 @@ impl Kernel {
             return;
         };
         // The lowest bit of an entry tells a lock with priority inheritance.
-        let mut entry = first & !1;
+        let mut entry = first;
         for _ in 0..ROBUST_LIST_LIMIT {
-            if entry == head {
+            if entry & !1 == head {
                 break;
             }
-            let next = read(mem, entry);
-            if entry != pending & !1 {
-                self.release_lock(mem, entry.wrapping_add(offset));
+            let next = read(mem, entry & !1);
+            if entry & !1 != pending & !1 {
+                self.release_lock(mem, memory, tid, entry, offset);
             }
             match next {
-                Some(next) => entry = next & !1,
+                Some(next) => entry = next,
                 None => return,
             }
         }
         if pending & !1 != 0 {
-            self.release_lock(mem, (pending & !1).wrapping_add(offset));
+            self.release_lock(mem, memory, tid, pending, offset);
         }
     }
 
-    fn release_lock(&mut self, mem: &mut Memory, at: u64) {
-        const WAITERS: u32 = 1 << 31;
-        const OWNER_DIED: u32 = 1 << 30;
-        const OWNER: u32 = OWNER_DIED - 1;
+    fn release_lock(&mut self, mem: &mut Memory, memory: u32, tid: u32, entry: u64, offset: u64) {
+        let (at, inherits) = ((entry & !1).wrapping_add(offset), entry & 1 != 0);
         let Ok(value) = take_u32(mem, at) else {
             return;
         };
-        if value & OWNER != self.threads.me.tid {
+        if value & OWNER != tid {
             return;
         }
         let released = value & WAITERS | OWNER_DIED;
-        if give(mem, at, &released.to_le_bytes()).is_ok() && value & WAITERS != 0 {
-            self.wake_futex(at, 1, u32::MAX);
+        let marked = give(mem, at, &released.to_le_bytes()).is_ok();
+        if marked && value & WAITERS != 0 && !inherits {
+            let key = Key::of(mem, memory, at, false);
+            // Who waits as for memory of the process's own stands under another key.
+            if self.wake_futex(key, 1, u32::MAX) == 0 {
+                let key = Key::of(mem, memory, at, true);
+                self.wake_futex(key, 1, u32::MAX);
+            }
         }
     }
 

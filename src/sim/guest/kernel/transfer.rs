@@ -8,6 +8,8 @@ use super::user::{
 use super::{Answer, Kernel, MarkKind, Stop};
 use crate::sim::memory::Memory;
 use crate::sim::outcome::{Device, Exit};
+use crate::sim::shared::SharedId;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The pieces without their first bytes.
@@ -30,16 +32,57 @@ const HARMLESS_RWF: u32 = 0xf;
 
 /// Bytes that can be read at once, without holding on to the kernel.
 enum Source {
-    Shared(Arc<[u8]>),
+    Fixed(Arc<[u8]>),
     Owned(Arc<Vec<u8>>),
+    /// Memory that processes map, of this many bytes.
+    Mapped(SharedId, u64),
 }
 
 impl Source {
-    fn bytes(&self) -> &[u8] {
+    /// Up to this many bytes from a position on, as many as are moved at a time.
+    fn chunk(&self, mem: &Memory, position: u64, most: u64) -> Cow<'_, [u8]> {
+        let most = most.min(COPY_CHUNK);
+        let part = |bytes: &[u8]| {
+            let from = bytes.len().min(position as usize);
+            from..bytes.len().min(from + most as usize)
+        };
         match self {
-            Self::Shared(bytes) => bytes,
-            Self::Owned(bytes) => bytes,
+            Self::Fixed(bytes) => Cow::Borrowed(&bytes[part(bytes)]),
+            Self::Owned(bytes) => Cow::Borrowed(&bytes[part(bytes)]),
+            Self::Mapped(object, size) => {
+                let mut bytes = vec![0; most.min(size.saturating_sub(position)) as usize];
+                mem.read_shared(*object, position, &mut bytes);
+                Cow::Owned(bytes)
+            }
         }
+    }
+
+    /// Copies from a position on into the pieces; how many bytes.
+    fn copy(&self, mem: &mut Memory, pieces: &[Piece], position: u64) -> Result<u64, Stop> {
+        let (object, size) = match self {
+            Self::Fixed(bytes) => return copy_from(mem, pieces, bytes, position),
+            Self::Owned(bytes) => return copy_from(mem, pieces, bytes, position),
+            Self::Mapped(object, size) => (*object, *size),
+        };
+        let wanted = total(pieces).min(size.saturating_sub(position));
+        let mut done = 0;
+        let mut buffer = vec![0; COPY_CHUNK.min(wanted) as usize];
+        while done < wanted {
+            let n = (wanted - done).min(COPY_CHUNK);
+            let chunk = &mut buffer[..n as usize];
+            mem.read_shared(object, position + done, chunk);
+            match copy_from(mem, &behind(pieces, done), chunk, 0) {
+                Ok(copied) => {
+                    done += copied;
+                    if copied < n {
+                        break;
+                    }
+                }
+                Err(Stop::Errno(_)) if done > 0 => break,
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(done)
     }
 }
 
@@ -212,7 +255,7 @@ impl Kernel {
             }
             Object::File(_) | Object::Text(_) => {
                 let source = self.source(fd)?;
-                let n = copy_from(mem, pieces, source.bytes(), position)?;
+                let n = source.copy(mem, pieces, position)?;
                 if offset.is_none() {
                     self.descriptors.get_mut(fd)?.offset = position + n;
                 }
@@ -240,10 +283,14 @@ impl Kernel {
                 }
                 let bytes = pipe.bytes.make_contiguous();
                 let n = copy_from(mem, pieces, bytes, 0)?;
+                // Those who wait to write are woken where there was no room.
+                pipe.emptied += u64::from(pipe.bytes.len() == PIPE_CAPACITY && n > 0);
                 pipe.bytes.drain(..n as usize);
                 Ok(n)
             }
-            Object::Event { count, semaphore } => {
+            Object::Event {
+                count, semaphore, ..
+            } => {
                 if wanted < 8 {
                     return Err(EINVAL.into());
                 }
@@ -260,16 +307,42 @@ impl Kernel {
                     (count, 0)
                 };
                 let n = copy_from(mem, pieces, &value.to_le_bytes(), 0)?;
-                if let Object::Event { count, .. } = &mut self.descriptors.get_mut(fd)?.object {
+                if let Object::Event { count, edges, .. } =
+                    &mut self.descriptors.get_mut(fd)?.object
+                {
                     *count = left;
+                    edges[1] += 1;
                 }
                 Ok(n)
             }
+            Object::Timer(_) => {
+                if wanted < 8 {
+                    return Err(EINVAL.into());
+                }
+                match self.take_expiries(fd)? {
+                    0 if nonblocking => Err(EAGAIN.into()),
+                    0 => Err(self.descriptor_wait(None, 0)),
+                    times => copy_from(mem, pieces, &times.to_le_bytes(), 0),
+                }
+            }
+            Object::Signals { mask } => {
+                if wanted < super::signalfd::RECORD_SIZE {
+                    return Err(EINVAL.into());
+                }
+                let bytes = self.read_signals(mask, wanted);
+                match bytes.is_empty() {
+                    true if nonblocking => Err(EAGAIN.into()),
+                    true => Err(self.descriptor_wait(None, 0)),
+                    false => copy_from(mem, pieces, &bytes, 0),
+                }
+            }
             Object::Driver => self.read_input(mem, pieces),
             Object::Directory { .. } => Err(EISDIR.into()),
-            Object::Stdout | Object::Stderr | Object::PipeWriter(_) | Object::Epoll(_) => {
-                Err(EINVAL.into())
-            }
+            Object::Stdout
+            | Object::Stderr
+            | Object::PipeWriter(_)
+            | Object::Epoll(_)
+            | Object::Process { .. } => Err(EINVAL.into()),
         }
     }
 
@@ -278,12 +351,46 @@ impl Kernel {
         use super::filesystem::Content;
         match &self.descriptors.get(fd)?.object {
             Object::File(id) => Ok(match &self.files.file(*id)?.content {
-                Content::Shared(bytes) => Source::Shared(Arc::clone(bytes)),
+                Content::World(bytes) => Source::Fixed(Arc::clone(bytes)),
                 Content::Owned(bytes) => Source::Owned(Arc::clone(bytes)),
+                Content::Mapped { object, size } => Source::Mapped(*object, *size),
             }),
-            Object::Text(bytes) => Ok(Source::Shared(Arc::clone(bytes))),
+            Object::Text(bytes) => Ok(Source::Fixed(Arc::clone(bytes))),
             _ => Err(EINVAL),
         }
+    }
+
+    /// The content of a file, whole.
+    pub(super) fn content(&self, mem: &Memory, id: FileId) -> Result<Arc<[u8]>, Errno> {
+        use super::filesystem::Content;
+        Ok(match &self.files.file(id)?.content {
+            Content::World(bytes) => Arc::clone(bytes),
+            Content::Owned(bytes) => bytes[..].into(),
+            Content::Mapped { size, .. } if *size > mem.limit_bytes() => return Err(ENOMEM),
+            Content::Mapped { object, size } => {
+                let mut bytes = vec![0; *size as usize];
+                mem.read_shared(*object, 0, &mut bytes);
+                bytes.into()
+            }
+        })
+    }
+
+    /// Copies a part of a file's content to an address that can be written to.
+    pub(super) fn copy_file(
+        &self,
+        mem: &mut Memory,
+        id: FileId,
+        part: std::ops::Range<u64>,
+        to: u64,
+    ) -> Result<(), Stop> {
+        use super::filesystem::Content;
+        let source = match &self.files.file(id)?.content {
+            Content::World(bytes) => Source::Fixed(Arc::clone(bytes)),
+            Content::Owned(bytes) => Source::Owned(Arc::clone(bytes)),
+            Content::Mapped { object, size } => Source::Mapped(*object, *size),
+        };
+        source.copy(mem, &[(to, part.end - part.start)], part.start)?;
+        Ok(())
     }
 
     /// The driver reads its next input, whole.
@@ -369,7 +476,7 @@ impl Kernel {
     /// Writes a part of one call's bytes; `whole` is the size of the call.
     fn write_chunk(
         &mut self,
-        mem: &Memory,
+        mem: &mut Memory,
         fd: i32,
         bytes: &[u8],
         offset: Option<u64>,
@@ -414,9 +521,14 @@ impl Kernel {
                 }
                 let n = room.min(len);
                 pipe.bytes.extend(&bytes[..n as usize]);
+                pipe.filled += u64::from(n > 0);
                 Ok(n)
             }
-            Object::Event { count, semaphore } => {
+            Object::Event {
+                count,
+                semaphore,
+                edges: [added, taken],
+            } => {
                 let word = bytes.first_chunk::<8>().ok_or(EINVAL)?;
                 let value = u64::from_le_bytes(*word);
                 if value == u64::MAX {
@@ -432,6 +544,7 @@ impl Kernel {
                 self.descriptors.get_mut(fd)?.object = Object::Event {
                     count: sum,
                     semaphore,
+                    edges: [added + 1, taken],
                 };
                 Ok(8)
             }
@@ -489,7 +602,7 @@ impl Kernel {
 
     /// Bytes of a file.
     pub(super) fn size(&self, id: FileId) -> Result<u64, Errno> {
-        Ok(self.files.file(id)?.content.bytes().len() as u64)
+        Ok(self.files.file(id)?.content.size())
     }
 
     pub(super) fn lseek(&mut self, fd: i32, offset: i64, whence: u32) -> Answer {
@@ -498,7 +611,12 @@ impl Kernel {
         const END: u32 = 2;
         const DATA: u32 = 3;
         const HOLE: u32 = 4;
-        if let Object::Event { .. } | Object::Epoll(_) = self.descriptors.get(fd)?.object {
+        if let Object::Event { .. }
+        | Object::Epoll(_)
+        | Object::Timer(_)
+        | Object::Signals { .. }
+        | Object::Process { .. } = self.descriptors.get(fd)?.object
+        {
             return Ok(0);
         }
         self.seekable(fd)?;
@@ -560,7 +678,7 @@ impl Kernel {
         Ok(0)
     }
 
-    pub(super) fn ftruncate(&mut self, mem: &Memory, fd: i32, size: i64) -> Answer {
+    pub(super) fn ftruncate(&mut self, mem: &mut Memory, fd: i32, size: i64) -> Answer {
         let size = u64::try_from(size).map_err(|_| EINVAL)?;
         let open = self.descriptors.get(fd)?;
         match open.object {
@@ -575,7 +693,7 @@ impl Kernel {
 
     pub(super) fn fallocate(
         &mut self,
-        mem: &Memory,
+        mem: &mut Memory,
         fd: i32,
         mode: u32,
         offset: i64,
@@ -650,18 +768,18 @@ impl Kernel {
         let source = self.source(input)?;
         let mut done = 0;
         while done < count {
-            let bytes = source.bytes();
-            let from = bytes.len().min(position as usize);
-            let to = bytes
-                .len()
-                .min(from + (count - done).min(COPY_CHUNK) as usize);
-            if from == to {
+            let bytes = source.chunk(mem, position, count - done);
+            if bytes.is_empty() {
                 break;
             }
-            let n = self.write_chunk(mem, out, &bytes[from..to], None, done == 0, count)?;
+            let n = self.write_chunk(mem, out, &bytes, None, done == 0, count)?;
+            if n == 0 && done == 0 {
+                // A pipe without room, whose writer waits.
+                return Err(self.descriptor_wait(None, 0));
+            }
             position += n;
             done += n;
-            if n < (to - from) as u64 {
+            if n < bytes.len() as u64 {
                 break;
             }
         }

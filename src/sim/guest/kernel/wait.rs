@@ -1,23 +1,23 @@
-//! Waiting: poll, select, epoll and sleeping.
+//! Waiting: poll, select and sleeping.
 //!
 //! What is not ready becomes so by another thread or by a signal's handler, or never: the scheduler tells (`thread`).
 use super::abi::*;
 use super::clock::{parse_timespec, parse_timeval, timespec};
 use super::descriptor::{Object, Open, PIPE_CAPACITY, PipeId};
 use super::thread::{Cause, Wait};
-use super::user::{Record, check_range, give, take, take_u32, take_u64};
+use super::user::{Record, give, take, take_u64};
 use super::{Answer, Kernel, Stop, unsupported};
 use crate::sim::memory::Memory;
-use std::collections::BTreeMap;
 
-const POLLIN: u32 = 1;
-const POLLOUT: u32 = 4;
-const POLLERR: u32 = 8;
-const POLLHUP: u32 = 16;
+pub(super) const POLLIN: u32 = 1;
+pub(super) const POLLPRI: u32 = 2;
+pub(super) const POLLOUT: u32 = 4;
+pub(super) const POLLERR: u32 = 8;
+pub(super) const POLLHUP: u32 = 16;
 const POLLNVAL: u32 = 32;
 const POLLRDNORM: u32 = 0x40;
 const POLLWRNORM: u32 = 0x100;
-const POLLRDHUP: u32 = 0x2000;
+pub(super) const POLLRDHUP: u32 = 0x2000;
 /// Most descriptors that `select` takes: those of its fixed sets.
 const SELECT_MAX: u64 = 1024;
 
@@ -26,6 +26,14 @@ const SELECT_MAX: u64 = 1024;
 pub(super) struct Timeout(Option<u64>);
 
 impl Timeout {
+    /// It lasts until it is over.
+    pub(super) const NEVER: Self = Self(None);
+
+    /// From nanoseconds.
+    pub(super) fn nanoseconds(ns: u64) -> Self {
+        Self(Some(ns))
+    }
+
     /// From milliseconds; negative: for ever.
     pub(super) fn milliseconds(ms: i32) -> Self {
         Self(u64::try_from(ms).ok().map(|ms| ms * 1_000_000))
@@ -54,8 +62,8 @@ impl Kernel {
         }
     }
 
-    /// What `poll` would report of an open file.
-    fn ready(&self, open: &Open) -> u32 {
+    /// What `poll` would report of an open file. Sets of files within sets are looked into: how deep this one lies.
+    pub(super) fn ready(&self, open: &Open, depth: u32) -> u32 {
         match &open.object {
             Object::PipeReader(id) => self.readable_pipe(*id),
             Object::PipeWriter(id) => self.writable_pipe(*id),
@@ -78,21 +86,31 @@ impl Kernel {
                 (if *count > 0 { POLLIN } else { 0 })
                     | if *count < u64::MAX - 1 { POLLOUT } else { 0 }
             }
+            Object::Timer(id) => {
+                let timer = self.descriptors.timers.get(id);
+                if timer.is_some_and(super::timerfd::ReadTimer::is_readable) {
+                    POLLIN
+                } else {
+                    0
+                }
+            }
+            Object::Signals { mask } if self.pending() & mask != 0 => POLLIN,
+            Object::Signals { .. } => 0,
+            Object::Process { pid } if self.has_ended(*pid) => POLLIN | POLLRDNORM,
+            Object::Process { .. } => 0,
             Object::Epoll(watched) => {
-                let any = watched.iter().any(|(&fd, &(events, _))| {
-                    self.descriptors.get(fd).is_ok_and(|o| {
-                        !matches!(o.object, Object::Epoll(_))
-                            && self.ready(o) & (events | 0x18) != 0
-                    })
-                });
-                if any { POLLIN | POLLRDNORM } else { 0 }
+                if self.any_told(watched, depth) {
+                    POLLIN | POLLRDNORM
+                } else {
+                    0
+                }
             }
             _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
         }
     }
 
     /// Nothing is ready: the thread waits, unless its time is over.
-    fn wait_in_vain(&self, timeout: Timeout) -> Result<(), Stop> {
+    pub(super) fn wait_in_vain(&self, timeout: Timeout) -> Result<(), Stop> {
         if timeout.0 == Some(0) || self.expired() {
             return Ok(());
         }
@@ -107,7 +125,7 @@ impl Kernel {
     }
 
     /// The temporary mask of a call that waits.
-    fn take_mask(&mut self, mem: &mut Memory, mask: u64, size: u64) -> Result<(), Stop> {
+    pub(super) fn take_mask(&mut self, mem: &mut Memory, mask: u64, size: u64) -> Result<(), Stop> {
         if mask == 0 {
             return Ok(());
         }
@@ -138,7 +156,7 @@ impl Kernel {
             let (fd, events) = (entry as i32, (entry >> 32) as u32 & 0xffff);
             let found = match self.descriptors.get(fd) {
                 _ if fd < 0 => 0,
-                Ok(open) => self.ready(open) & (events | POLLERR | POLLHUP),
+                Ok(open) => self.ready(open, 0) & (events | POLLERR | POLLHUP),
                 Err(_) => POLLNVAL,
             };
             answered += u64::from(found != 0);
@@ -251,7 +269,7 @@ impl Kernel {
                 let mut out = 0;
                 for bit in (0..64).filter(|b| bits >> b & 1 != 0 && word * 64 + b < count) {
                     let open = self.descriptors.get((word * 64 + bit) as i32)?;
-                    if self.ready(open) & events != 0 {
+                    if self.ready(open, 0) & events != 0 {
                         out |= 1 << bit;
                         answered += 1;
                     }
@@ -267,114 +285,6 @@ impl Kernel {
             give(mem, at, &u64::to_le_bytes(out))?;
         }
         Ok(answered)
-    }
-
-    pub(super) fn epoll_create(&mut self, size: i32, flags: u32, old: bool) -> Answer {
-        if old && size <= 0 || flags & !O_CLOEXEC != 0 {
-            return Err(EINVAL.into());
-        }
-        let open = Open::new(Object::Epoll(BTreeMap::new()), O_RDWR, None);
-        Ok(self.descriptors.insert(open, flags & O_CLOEXEC != 0)? as u64)
-    }
-
-    pub(super) fn epoll_ctl(
-        &mut self,
-        mem: &mut Memory,
-        epoll: i32,
-        operation: u32,
-        fd: i32,
-        event: u64,
-    ) -> Answer {
-        const ADD: u32 = 1;
-        const REMOVE: u32 = 2;
-        const MODIFY: u32 = 3;
-        let (events, data) = if operation == REMOVE {
-            (0, 0)
-        } else {
-            (take_u32(mem, event)?, take_u64(mem, event.wrapping_add(4))?)
-        };
-        self.descriptors.get(epoll)?;
-        let target = &self.descriptors.get(fd)?.object;
-        if matches!(
-            target,
-            Object::File(_) | Object::Directory { .. } | Object::Text(_) | Object::Character(_)
-        ) {
-            return Err(EPERM.into());
-        }
-        // Edge-triggered and one-shot interests need a memory of what was reported.
-        if events & (1 << 31 | 1 << 30) != 0 {
-            return Err(unsupported("epoll_ctl: EPOLLET and EPOLLONESHOT"));
-        }
-        let Object::Epoll(watched) = &mut self.descriptors.get_mut(epoll)?.object else {
-            return Err(EINVAL.into());
-        };
-        if fd == epoll {
-            return Err(EINVAL.into());
-        }
-        match (operation, watched.contains_key(&fd)) {
-            (ADD, true) => return Err(EEXIST.into()),
-            (REMOVE | MODIFY, false) => return Err(ENOENT.into()),
-            (ADD | MODIFY, _) => {
-                watched.insert(fd, (events, data));
-            }
-            (REMOVE, true) => {
-                watched.remove(&fd);
-            }
-            _ => return Err(EINVAL.into()),
-        }
-        Ok(0)
-    }
-
-    pub(super) fn epoll_wait(
-        &mut self,
-        mem: &mut Memory,
-        epoll: i32,
-        at: u64,
-        max: i32,
-        timeout: Timeout,
-    ) -> Answer {
-        let max = usize::try_from(max)
-            .ok()
-            .filter(|&m| m > 0 && m <= i32::MAX as usize / 12)
-            .ok_or(EINVAL)?;
-        check_range(at, 12 * max as u64)?;
-        let Object::Epoll(watched) = &self.descriptors.get(epoll)?.object else {
-            return Err(EINVAL.into());
-        };
-        let mut found = Vec::new();
-        for (&fd, &(events, data)) in watched {
-            let Ok(open) = self.descriptors.get(fd) else {
-                continue;
-            };
-            let ready = self.ready(open) & (events | POLLERR | POLLHUP);
-            if ready != 0 && found.len() < max {
-                found.push((ready, data));
-            }
-        }
-        for (i, &(ready, data)) in found.iter().enumerate() {
-            give(
-                mem,
-                at + 12 * i as u64,
-                &Record::new().u32(ready).u64(data).bytes(),
-            )?;
-        }
-        if found.is_empty() {
-            self.wait_in_vain(timeout)?;
-        }
-        Ok(found.len() as u64)
-    }
-
-    pub(super) fn epoll_pwait(
-        &mut self,
-        mem: &mut Memory,
-        epoll: i32,
-        at: u64,
-        max: i32,
-        milliseconds: i32,
-        [mask, size]: [u64; 2],
-    ) -> Answer {
-        self.take_mask(mem, mask, size)?;
-        self.epoll_wait(mem, epoll, at, max, Timeout::milliseconds(milliseconds))
     }
 
     /// Sleeps; what is left goes to `left` if a signal interrupts.

@@ -71,35 +71,15 @@ fn run(cx: &mut Context, insn: &Instruction, kind: Kind, size: u64) -> Result<Fl
     loop {
         let (si, di) = (cx.cpu.gpr[RSI] & wrap, cx.cpu.gpr[RDI] & wrap);
         let source = source_base.wrapping_add(si);
-        let mut compared = None;
-        match kind {
-            Kind::Move => {
-                let value = load_integer(cx, source, size)?;
-                store_integer(cx, di, size, value)?;
+        let mark = cx.mem.accesses().len();
+        let compared = match iterate(cx, kind, [source, di], size) {
+            Ok(compared) => compared,
+            Err(fault) => {
+                // What the iteration has accessed is not done: it is made again, or never.
+                cx.mem.truncate_accesses(mark);
+                return Err(fault);
             }
-            Kind::Store => {
-                let value = cx.cpu.gpr[RAX];
-                store_integer(cx, di, size, value)?;
-            }
-            Kind::Load => {
-                let value = load_integer(cx, source, size)?;
-                let old = cx.cpu.gpr[RAX];
-                cx.cpu.gpr[RAX] = match size {
-                    1 => old & !0xff | value,
-                    2 => old & !0xffff | value,
-                    _ => value,
-                };
-            }
-            Kind::Compare => {
-                let a = load_integer(cx, source, size)?;
-                let b = load_integer(cx, di, size)?;
-                compared = Some((a, b));
-            }
-            Kind::Scan => {
-                let b = load_integer(cx, di, size)?;
-                compared = Some((truncate(cx.cpu.gpr[RAX], size), b));
-            }
-        }
+        };
         if let Some((a, b)) = compared {
             cx.cpu
                 .flags
@@ -134,4 +114,42 @@ fn run(cx: &mut Context, insn: &Instruction, kind: Kind, size: u64) -> Result<Fl
             return Ok(Flow::Again);
         }
     }
+}
+/// The accesses of one iteration, from and to these addresses; what it compares.
+#[inline]
+fn iterate(
+    cx: &mut Context,
+    kind: Kind,
+    [source, di]: [u64; 2],
+    size: u64,
+) -> Result<Option<(u64, u64)>, Fault> {
+    match kind {
+        Kind::Move => {
+            let value = load_integer(cx, source, size)?;
+            store_integer(cx, di, size, value)?;
+        }
+        Kind::Store => {
+            let value = cx.cpu.gpr[RAX];
+            store_integer(cx, di, size, value)?;
+        }
+        Kind::Load => {
+            let value = load_integer(cx, source, size)?;
+            let old = cx.cpu.gpr[RAX];
+            cx.cpu.gpr[RAX] = match size {
+                1 => old & !0xff | value,
+                2 => old & !0xffff | value,
+                _ => value,
+            };
+        }
+        Kind::Compare => {
+            let a = load_integer(cx, source, size)?;
+            let b = load_integer(cx, di, size)?;
+            return Ok(Some((a, b)));
+        }
+        Kind::Scan => {
+            let b = load_integer(cx, di, size)?;
+            return Ok(Some((truncate(cx.cpu.gpr[RAX], size), b)));
+        }
+    }
+    Ok(None)
 }

@@ -1,10 +1,14 @@
 //! The host processor: the same artifact in a confined child, with CPU time and peak memory.
+mod host;
+
+pub use host::{HostSetting, host_settings};
+
 use super::Backend;
 use crate::artifact::{Artifact, ElfArtifact, Interpreter, PythonArtifact};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::process::{
-    self, Channel, Ending, Finished, Isolation, PrivateFolder, ProcessError, Request,
-    write_executable,
+    self, Absence, Channel, Counting, Ending, Event, Finished, Isolation, PrivateFolder,
+    ProcessError, Request, write_executable,
 };
 use crate::sim::outcome::{Counters, Device, Exit, Limits, Region};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +24,10 @@ use std::time::Duration;
 pub struct Native {
     cpu_limit: Duration,
     wall_limit: Duration,
+    fixed_layout: bool,
+    counting: Counting,
     not_applied: Mutex<BTreeSet<&'static str>>,
+    not_counted: Mutex<BTreeMap<Event, Absence>>,
 }
 
 impl Default for Native {
@@ -41,8 +48,35 @@ impl Native {
         Self {
             cpu_limit,
             wall_limit: cpu_limit * 10 + Duration::from_secs(10),
+            fixed_layout: true,
+            counting: Counting::default(),
             not_applied: Mutex::default(),
+            not_counted: Mutex::default(),
         }
+    }
+
+    /// Counts these events, on this processor only if one is given. What could be counted stands among the parts of the
+    /// counters under [`Event::name`]; what could not, in [`Native::not_counted`].
+    #[must_use]
+    pub fn counting(mut self, events: Vec<Event>, cpu: Option<usize>) -> Self {
+        self.counting = Counting { events, cpu };
+        self
+    }
+
+    /// Leaves the addresses of every run to chance (ASLR), so that no result hangs on one layout.
+    #[must_use]
+    pub fn with_random_layout(mut self) -> Self {
+        self.fixed_layout = false;
+        self
+    }
+
+    /// Events that could not be counted in some run so far, and why.
+    pub fn not_counted(&self) -> Vec<(Event, Absence)> {
+        let absent = (self.not_counted.lock()).unwrap_or_else(PoisonError::into_inner);
+        absent
+            .iter()
+            .map(|(event, why)| (*event, why.clone()))
+            .collect()
     }
 
     /// Restrictions that this system did not grant in some run so far: what a report must say about native results.
@@ -130,7 +164,7 @@ impl Backend for Native {
                 readable,
                 writable: vec![folder.path().to_owned(), PathBuf::from("/dev/null")],
                 single_process: true,
-                fixed_layout: true,
+                fixed_layout: self.fixed_layout,
                 trusted: false,
             },
             channel: device.map(|device| Channel {
@@ -139,12 +173,20 @@ impl Backend for Native {
                 most_messages: Self::MOST_MESSAGES,
                 most_bytes: usize::try_from(limits.output_bytes).unwrap_or(usize::MAX),
             }),
+            counting: self.counting.clone(),
         })
         .map_err(failure)?;
         self.not_applied
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend(&finished.not_applied);
+        let mut absent = (self.not_counted.lock()).unwrap_or_else(PoisonError::into_inner);
+        for (event, reading) in &finished.readings {
+            if let Err(why) = reading {
+                absent.entry(*event).or_insert_with(|| why.clone());
+            }
+        }
+        drop(absent);
         Ok(measure(finished, nonce))
     }
 }
@@ -196,7 +238,12 @@ fn start_python(python: &PythonArtifact, folder: &PrivateFolder) -> Result<Start
             .iter()
             .map(|library| library.host.clone()),
     );
+    readable.extend(interpreter.packages.clone());
     let prefix = interpreter.prefix.to_string_lossy();
+    let packages = interpreter
+        .packages
+        .as_ref()
+        .map(|folder| folder.to_string_lossy());
     Ok(Start {
         program: interpreter.executable.clone(),
         name: None,
@@ -205,7 +252,7 @@ fn start_python(python: &PythonArtifact, folder: &PrivateFolder) -> Result<Start
             .map(OsString::from)
             .chain([script.into_os_string()])
             .collect(),
-        environment: Interpreter::environment(&prefix, 0)
+        environment: Interpreter::environment(&prefix, packages.as_deref(), 0)
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
@@ -270,6 +317,11 @@ fn measure(finished: Finished, nonce: [u8; 16]) -> Measurement {
         ("cpu_time_ns".to_owned(), finished.cpu_time_ns),
         ("wall_time_ns".to_owned(), finished.wall_time_ns),
     ]);
+    for (event, reading) in &finished.readings {
+        if let Ok(value) = reading {
+            parts.insert(event.name().to_owned(), *value);
+        }
+    }
     if !finished.peak_memory_is_own {
         // A program that started small then seems to have the size of tickmark itself.
         parts.insert("peak_memory_inherited".to_owned(), 1);
@@ -326,7 +378,8 @@ impl Told {
 
     /// Takes one message in its turn; `false` when the driver cannot have written it here.
     fn take(&mut self, kind: u8, text: &[u8]) -> bool {
-        let finished = !self.others.is_empty();
+        let ends = |kind| matches!(kind, Device::DONE | Device::FAILED);
+        let finished = self.others.last().is_some_and(|(kind, _)| ends(*kind));
         match kind {
             Device::BEGIN if !self.open && !finished && text.is_empty() => self.open = true,
             Device::END if self.open => {
@@ -337,7 +390,10 @@ impl Told {
                 self.region_cpu_time_ns.push(time);
             }
             Device::REHEARSAL if self.region_cpu_time_ns.is_empty() && !self.open => {}
-            Device::DONE | Device::FAILED if !finished => self.others.push((kind, text.to_vec())),
+            Device::PART | Device::RESULT if !finished && !self.open => {
+                self.others.push((kind, text.to_vec()));
+            }
+            kind if ends(kind) && !finished => self.others.push((kind, text.to_vec())),
             _ => return false,
         }
         true

@@ -1,0 +1,201 @@
+//! The simulated side: the same program, arguments, files and environment in a guest.
+use crate::level;
+use crate::native::{self, Place};
+use crate::witness::{Program as Kind, Witness};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tickmark::artifact::{BuildOptions, Toolchain, ToolchainOptions, build};
+use tickmark::backend::sim::{Options, Sim};
+use tickmark::backend::{Backend, HostFolder};
+use tickmark::candidate::Candidate;
+use tickmark::sim::guest::profile::Profile;
+use tickmark::sim::guest::world::World;
+use tickmark::sim::isa::decode::Features;
+use tickmark::sim::isa::run::Engine;
+use tickmark::sim::isa::state::RSP;
+use tickmark::sim::machine::{Core, Machine, Profile as ProfileName, catalog};
+use tickmark::sim::outcome::{Device, Exit, Limits, Program};
+use tickmark::sim::simulation::Simulation;
+use tickmark::sim::uarch::atomic::Atomic;
+
+/// What the programs write behind the kind of a marker.
+const NONCE: [u8; 16] = *b"0123456789abcdef";
+/// Where the guest works.
+const FOLDER: &str = "/job";
+/// Links beside `/usr`, the folder of the host that guests see.
+const LINKS: &[(&str, &str)] = &[
+    ("/bin", "usr/bin"),
+    ("/lib", "usr/lib"),
+    ("/lib64", "usr/lib64"),
+];
+
+/// What a simulated run gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Simulated {
+    pub(crate) exit: Exit,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) instructions: u64,
+    pub(crate) spans: Vec<u64>,
+    pub(crate) unanswered: Vec<String>,
+}
+
+fn limits() -> Limits {
+    Limits {
+        memory_bytes: 6 << 30,
+        stack_bytes: 8 << 20,
+        ..Limits::default()
+    }
+}
+
+fn machine(v3: bool) -> Machine {
+    let mut machine = catalog::machine("atomic").expect("built in");
+    if v3 {
+        machine.guest.profile = ProfileName::X86_64V3;
+    }
+    machine
+}
+
+/// Runs a row in a guest, for at most so long. Where its stack pointer was natively decides where it is in a page of the
+/// guest: some routines copy by the alignment of what they copy.
+pub(crate) fn run(
+    witness: &Witness,
+    program: &Path,
+    place: &Place,
+    patience: Duration,
+    stack_pointer: Option<u64>,
+) -> Result<Simulated, String> {
+    match witness.program {
+        Kind::Python { script, .. } => python(witness, program, script, place, patience),
+        _ => elf(witness, program, patience, stack_pointer),
+    }
+}
+
+/// As `tickmark run -- python3 SCRIPT` does it.
+fn python(
+    witness: &Witness,
+    interpreter: &Path,
+    script: &str,
+    place: &Place,
+    patience: Duration,
+) -> Result<Simulated, String> {
+    let source = std::fs::read_to_string(native::sources().join(script))
+        .map_err(|error| format!("{script}: {error}"))?;
+    let toolchain = Toolchain::new(ToolchainOptions {
+        python: Some(interpreter.to_owned()),
+        ..ToolchainOptions::default()
+    });
+    let candidate = Candidate::PythonProgram { source };
+    let artifact = build(&candidate, &toolchain, &BuildOptions::default())
+        .map_err(|error| error.to_string())?;
+    let sim = Sim::new(Options {
+        machine: machine(witness.v3),
+        snapshots: false,
+        seed: 0,
+        wall_clock: patience,
+        cache: place.work.join("cache"),
+        roots: Vec::new(),
+    });
+    let arguments: Vec<_> = (witness.arguments.iter())
+        .map(|argument| argument.as_bytes().to_vec())
+        .collect();
+    let measured = sim
+        .run_with_arguments(&artifact, &arguments, witness.stdin.as_bytes(), &limits())
+        .map_err(|failure| failure.to_string())?;
+    Ok(Simulated {
+        exit: measured.exit,
+        stdout: measured.stdout,
+        stderr: measured.stderr,
+        instructions: measured.counters.instructions,
+        spans: Vec::new(),
+        unanswered: measured.unanswered_system_calls,
+    })
+}
+
+fn elf(
+    witness: &Witness,
+    program: &Path,
+    patience: Duration,
+    stack_pointer: Option<u64>,
+) -> Result<Simulated, String> {
+    let mut world = World::new();
+    world.add_host_tree("/usr", Arc::new(HostFolder::new("/usr")));
+    for (path, target) in LINKS {
+        world.add_symlink(path, target);
+    }
+    for (guest, host) in witness.roots {
+        world.add_host_tree(guest, Arc::new(HostFolder::new(host)));
+    }
+    if let Ok(cache) = std::fs::read("/etc/ld.so.cache") {
+        world.add_file("/etc/ld.so.cache", cache.into(), false);
+    }
+    world.set_working_directory(FOLDER);
+    for (name, content) in native::inputs() {
+        world.add_file(&format!("{FOLDER}/{name}"), content.into(), false);
+    }
+    let path = match witness.program {
+        Kind::Built { .. } => {
+            let content = std::fs::read(program).map_err(|e| e.to_string())?;
+            let path = format!("{FOLDER}/program");
+            world.add_file(&path, content.into(), true);
+            path
+        }
+        _ => program.to_string_lossy().into_owned(),
+    };
+    let arguments = std::iter::once(native::argv0(witness, program).into_owned())
+        .chain(
+            witness
+                .arguments
+                .iter()
+                .map(|&argument| argument.to_owned()),
+        )
+        .map(String::into_bytes)
+        .collect();
+    let environment = level::environment(witness.v3)
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}").into_bytes())
+        .collect();
+    let mut program = Program {
+        path,
+        arguments,
+        environment,
+        stdin: witness.stdin.as_bytes().into(),
+        world,
+        device: Some(Device {
+            nonce: NONCE,
+            inputs: Vec::new(),
+            pause_at: None,
+        }),
+        seed: 0,
+    };
+    let profile = Profile::named(witness.profile()).expect("both are built in");
+    let mut guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    if let (Some(wanted), Ok(loaded)) = (stack_pointer, &guest) {
+        let padding = (loaded.cpu.gpr[RSP].wrapping_sub(wanted) % 4096) as usize;
+        let variable = format!("{}={}", level::PADDING, "x".repeat(padding));
+        let at = program.environment.len() - 1;
+        program.environment[at] = variable.into_bytes();
+        guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    }
+    let machine = machine(witness.v3);
+    let Core::Atomic(core) = &machine.core else {
+        return Err("`atomic` counts only".to_owned());
+    };
+    let engine = Engine::new(Features::from_cpuid(&profile.cpuid));
+    let mut simulation = Simulation::new(guest, Atomic::new(core), engine, limits())
+        .map_err(|error| error.to_string())?;
+    let started = Instant::now();
+    let exit = simulation.run(&|| started.elapsed() > patience);
+    let outcome = simulation.outcome(exit);
+    Ok(Simulated {
+        exit: outcome.exit,
+        stdout: outcome.stdout,
+        stderr: outcome.stderr,
+        instructions: outcome.counters.instructions,
+        spans: (outcome.regions.iter())
+            .map(|region| region.instructions)
+            .collect(),
+        unanswered: outcome.unanswered_system_calls,
+    })
+}
