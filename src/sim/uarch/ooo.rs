@@ -9,7 +9,7 @@
 //! and loads are not made.
 use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
-use super::micro::{FLAGS, NONE, REGISTERS, flags, traits};
+use super::micro::{FLAGS, NONE, REGISTERS, traits};
 use super::micro_block::{Step, passes};
 use super::packed::{ALL_FLAGS, Block, Packed, file, rare};
 use super::predict_gem5::Predictor;
@@ -122,6 +122,11 @@ pub struct OutOfOrder {
     buffer: u64,
     /// The last micro-op fetched was predicted taken.
     redirected: bool,
+    /// What is fetched passes decode and rename without a wait: their state is not kept, see [`Self::starts_flowing`].
+    flowing: bool,
+    may_flow: bool,
+    /// When the latest micro-op that passed so was fetched.
+    flowed: Slot,
     /// The number of the micro-op that comes next; those that come again have a new one.
     number: usize,
     fetch_queue: History,
@@ -196,6 +201,11 @@ impl OutOfOrder {
             fetch: Stage::new(p.fetch_width),
             buffer: NOWHERE,
             redirected: false,
+            flowing: false,
+            may_flow: p.fetch_width <= p.decode_width
+                && p.decode_width <= p.rename_width
+                && p.fetch_width <= p.fetch_queue_entries,
+            flowed: 0,
             number: 0,
             fetch_queue: History::new(p.fetch_queue_entries),
             to_decode: Stage::new(p.decode_width),
@@ -254,6 +264,7 @@ impl OutOfOrder {
             self.request(first, self.fetch.cycle());
         } else if self.redirected {
             self.fetch.restart(self.fetch.cycle() + 1);
+            self.starts_flowing();
             self.end_group(0);
         }
         self.redirected = false;
@@ -286,6 +297,7 @@ impl OutOfOrder {
         let ready = self.memory.access(Side::Instruction, line, at, false, 0);
         self.buffer = line;
         self.fetch.restart(ready);
+        self.starts_flowing();
     }
 
     /// The wrong path asks for its lines, one after the other, until it is stopped: programs often need them later.
@@ -338,7 +350,41 @@ impl OutOfOrder {
     #[inline(always)]
     fn front(&mut self, micro: &Packed, wait: u64) -> Front {
         let number = self.number;
-        let fetched = self.fetch.take(self.fetch_queue.freed(number));
+        let free = start(wait)
+            .max(self.window.freed(number))
+            .max(self.serial)
+            .max(self.registers_freed(micro));
+        let (decoded, renamed) = 'renamed: {
+            if self.flowing {
+                let fetched = self.fetch.take(0);
+                let decoded = fetched + self.fetch_to_decode;
+                let renamed = decoded + self.decode_to_rename;
+                if free <= renamed && self.scheduler.is_free(number, renamed) {
+                    self.flowed = fetched;
+                    break 'renamed (decoded, renamed);
+                }
+                self.stop_flowing();
+                break 'renamed self.pass(fetched, free);
+            }
+            let fetched = self.fetch.take(self.fetch_queue.freed(number));
+            self.pass(fetched, free)
+        };
+        let renamed = cycle(renamed);
+        let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
+        if self.narrow_dispatch {
+            dispatched = cycle(self.dispatch.take(start(dispatched)));
+        }
+        Front {
+            decoded,
+            renamed,
+            dispatched,
+        }
+    }
+
+    /// Decode and rename, where they may hold up what was fetched; rename has what it needs at `free`.
+    #[inline(never)]
+    fn pass(&mut self, fetched: Slot, free: Slot) -> (Slot, Slot) {
+        let number = self.number;
         let left = self
             .decode_blocked
             .sent(fetched.max(self.to_decode.latest()), self.decode.latest());
@@ -351,10 +397,6 @@ impl OutOfOrder {
         let decoded = self.decode.take(decoded);
         self.decode_blocked.passed(arrived, decoded);
         let arrived = decoded + self.decode_to_rename;
-        let free = start(wait)
-            .max(self.window.freed(number))
-            .max(self.serial)
-            .max(self.registers_freed(micro));
         let free = arrived.max(free);
         let before = self.rename.latest();
         let mut renamed = self.rename.take(free);
@@ -363,15 +405,40 @@ impl OutOfOrder {
             renamed = self.rename.postpone(renamed, start(entered));
         }
         self.rename_blocked.passed(arrived, renamed);
-        let renamed = cycle(renamed);
-        let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
-        if self.narrow_dispatch {
-            dispatched = cycle(self.dispatch.take(start(dispatched)));
+        (decoded, renamed)
+    }
+
+    /// Whether what is fetched from `slot` on passes decode and rename without a wait, unless rename lacks something: all
+    /// before it has left them, they are no narrower than fetch, and the fetch queue cannot fill.
+    #[inline(always)]
+    fn starts_flowing(&mut self) {
+        if !self.flowing && self.may_flow {
+            let fetched = self.fetch.latest();
+            let decoded = fetched + self.fetch_to_decode;
+            let renamed = decoded + self.decode_to_rename;
+            if fetched >= behind(self.to_decode.latest()).max(behind(self.decode.latest()))
+                && decoded >= behind(self.decode.latest()).max(behind(self.rename.latest()))
+                && renamed >= behind(self.rename.latest())
+                && self.decode_blocked.is_over(fetched)
+                && self.rename_blocked.is_over(decoded)
+            {
+                self.flowing = true;
+                self.flowed = 0;
+                self.decode_blocked = Blocked::new();
+                self.rename_blocked = Blocked::new();
+            }
         }
-        Front {
-            decoded,
-            renamed,
-            dispatched,
+    }
+
+    /// Gives the stages the state in which the latest micro-op left them.
+    fn stop_flowing(&mut self) {
+        self.flowing = false;
+        let fetched = self.flowed;
+        if fetched > 0 {
+            self.to_decode.take(fetched);
+            let decoded = fetched + self.fetch_to_decode;
+            self.decode.take(decoded);
+            self.rename.take(decoded + self.decode_to_rename);
         }
     }
 

@@ -1,5 +1,5 @@
 //! The micro-op as the out-of-order core wants it: everything that does not depend on the run is worked out once a block.
-use super::micro::{FLAGS, Micro, NONE, REGISTERS, Reg, flags, traits};
+use super::micro::{FLAGS, Micro, NONE, REGISTERS, Reg, flags};
 use super::micro_block::{self, Step};
 use super::units::{Needs, Units};
 use iced_x86::Instruction;

@@ -110,21 +110,30 @@ impl Blocked {
         Self { until: Slot::MAX }
     }
 
+    /// Whether what the stage before sends at `slot` finds it going on again.
+    #[inline(always)]
+    pub(super) fn is_over(self, slot: Slot) -> bool {
+        self.until == Slot::MAX || slot >= self.until
+    }
+
     /// When the stage before may send what it could send at `slot`; `left` is when the latest micro-op left this one.
     #[inline(always)]
     pub(super) fn sent(&mut self, slot: Slot, left: Slot) -> Slot {
-        let over = slot >= self.until;
-        let later = slot.max(behind(left));
-        self.until = if over { Slot::MAX } else { self.until };
-        if over { later } else { slot }
+        // A branch, which the host mostly foresees: so it need not wait for `left`, the end of a long chain.
+        if slot < self.until {
+            return slot;
+        }
+        self.until = Slot::MAX;
+        slot.max(behind(left))
     }
 
     /// A micro-op that came at `arrived` left at `left`. Micro-ops arrive in order: the first that waits sets the time.
     #[inline(always)]
     pub(super) fn passed(&mut self, arrived: Slot, left: Slot) {
         let next = behind(arrived);
-        let until = self.until.min(next);
-        self.until = if left >= next { until } else { self.until };
+        if left >= next && self.until == Slot::MAX {
+            self.until = next;
+        }
     }
 }
 
