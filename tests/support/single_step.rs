@@ -2,10 +2,6 @@
 //!
 //! Convention, the same as the simulator's: a `rep` instruction counts once, however many iterations it makes; a system
 //! call counts once, the last one (`exit`) too.
-#![allow(
-    dead_code,
-    reason = "the tests, the table of witnesses and the fuzzer each use a part"
-)]
 #![expect(
     unsafe_code,
     reason = "ptrace has no safe interface in the standard library"
