@@ -241,3 +241,84 @@ fn repeated_string_instructions_count_once_and_everything_else_as_by_hand() {
     let micro_ops = result["counters"]["micro_ops"].as_u64().expect("a count");
     assert!(micro_ops >= by_hand - 3 + 51, "{micro_ops}");
 }
+
+#[test]
+fn a_deep_recursive_search_needs_the_stack_that_it_is_given() {
+    let Some(program) = compiled("deep_search.cpp", &["-O0", "-static"]) else {
+        return;
+    };
+    let program = program.to_string_lossy();
+    let run = |stack: &str| {
+        let arguments = ["run", "--json", "--machine", "atomic", "--max-stack", stack];
+        Tickmark::new(arguments.into_iter().chain(["--", &program])).json()
+    };
+    let large = run("256");
+    assert_eq!(large["stdout"], "deepest 199999\n", "{large}");
+    assert_eq!(large["exit"], json!({"kind": "exited", "code": 0}));
+    let small = run("8");
+    assert_eq!(small["exit"]["kind"], "stack_overflow", "{small}");
+    assert_eq!(small["verdict"], "stack_overflow");
+}
+
+#[test]
+fn small_threads_count_answer_and_spin_and_a_spin_without_end_is_the_limit() {
+    let flags = ["-std=c++17", "-O1", "-static", "-pthread"];
+    let Some(program) = compiled("threads_small.cpp", &flags) else {
+        return;
+    };
+    for machine in ["atomic", "simple"] {
+        let run = || Tickmark::run(machine, &program, &[]).json();
+        let result = run();
+        let expected = "total 4000\nrounds 200\ndone\n";
+        assert_eq!(result["stdout"], expected, "{result}");
+        assert_eq!(run()["counters"], result["counters"]);
+    }
+    let program = program.to_string_lossy();
+    let arguments = "run --json --machine atomic --max-instructions 20000000 --".split(' ');
+    let spin = Tickmark::new(arguments.chain([&*program, "for-ever"])).json();
+    assert_eq!(spin["exit"], json!({"kind": "instruction_limit"}));
+    assert_eq!(spin["counters"]["instructions"], 20_000_000);
+}
+
+/// The host tells the parent's peak as that of its children (`execve` hands it on), which is what this is about.
+#[test]
+fn a_program_does_not_inherit_the_peak_of_the_one_that_starts_it() {
+    let Some(program) = compiled("rss_parent.c", &["-O1", "-static"]) else {
+        return;
+    };
+    let result = Tickmark::run("atomic", &program, &["300"]).json();
+    assert_eq!(
+        result["stdout"], "empty 0\nmoment 200\nown 300\n",
+        "{result}"
+    );
+    let peak = result["counters"]["peak_memory_bytes"].as_u64();
+    let peak = peak.expect("a count") >> 20;
+    assert!((500..508).contains(&peak), "{peak} MiB of all processes");
+}
+
+#[test]
+fn a_pragma_for_avx2_gives_the_right_sums_or_an_illegal_instruction() {
+    let Some(program) = compiled("avx2_pragma.cpp", &["-O2", "-static"]) else {
+        return;
+    };
+    let run = |program: &Path, profile: &str| {
+        let arguments = format!("run --json --machine atomic --set guest.profile={profile} --");
+        let program = program.to_string_lossy();
+        Tickmark::new(arguments.split(' ').chain([&*program])).json()
+    };
+    let result = run(&program, "x86-64-v3");
+    let expected = "329760467 331089232 2308323269 80288 1\n";
+    assert_eq!(result["stdout"], expected, "{result}");
+    let result = run(&program, "x86-64-v2");
+    assert_eq!(result["exit"]["signal"], 4, "{result}");
+
+    let wide = ["-O3", "-static", "-mavx512f", "-mavx512vl"];
+    if let Some(program) = compiled("avx2_pragma.cpp", &wide) {
+        let result = run(&program, "x86-64-v3");
+        let exit = &result["exit"];
+        assert_eq!(exit["kind"], "unsupported_instruction", "{exit}");
+        assert!(exit["mnemonic"].as_str().expect("a name").starts_with('v'));
+        assert!(exit["rip"].as_u64() > Some(0x40_0000), "{exit}");
+        assert_eq!(result["verdict"], "unsupported");
+    }
+}

@@ -35,3 +35,25 @@ fn handlers_frames_masks_and_timers_agree_with_the_host() {
         }
     }
 }
+
+#[test]
+fn what_is_waited_for_through_descriptors_agrees_with_the_host_and_repeats() {
+    for flags in [
+        &["-O1", "-w", "-static", "-pthread"][..],
+        &["-O2", "-w", "-pthread"],
+    ] {
+        let Some(program) = compiled("events.c", flags) else {
+            return;
+        };
+        let expected = native(&program, &[], "");
+        assert!(expected.ends_with("executed 4\n"), "{expected}");
+        for machine in ["atomic", "simple"] {
+            let run = || Tickmark::run(machine, &program, &[]).json();
+            let result = run();
+            assert_eq!(result["stdout"].as_str(), Some(&*expected), "{result}");
+            assert_eq!(result["exit"], json!({"kind": "exited", "code": 0}));
+            assert_eq!(result["unanswered_system_calls"], json!([]), "{result}");
+            assert_eq!(run()["counters"], result["counters"]);
+        }
+    }
+}

@@ -108,3 +108,17 @@ fn runs_with_signals_and_timers_are_taken_up_at_any_instruction() {
         check_on_every_core(&program(&path, ""));
     }
 }
+
+#[test]
+fn runs_with_shared_memory_are_taken_up_at_any_instruction() {
+    if let Some(path) = compiled("shared_memory.c", &["-O1", "-static", "-pthread"]) {
+        check_on_every_core(&program(&path, ""));
+    }
+}
+
+#[test]
+fn runs_with_open_descriptors_of_all_kinds_are_taken_up_at_any_instruction() {
+    if let Some(path) = compiled("events.c", &["-O1", "-w", "-static", "-pthread"]) {
+        check_on_every_core(&program(&path, ""));
+    }
+}

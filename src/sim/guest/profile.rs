@@ -222,8 +222,8 @@ fn cpuid(level: &Level) -> Vec<CpuidLeaf> {
     };
     let bits = |numbers: &[u32]| numbers.iter().fold(0, |sum, n| sum | 1u32 << n);
 
-    // Leaf 1 EDX: FPU, TSC, CMPXCHG8B, CMOV, MMX, FXSR, SSE, SSE2. No HTT: one logical processor.
-    let features_edx = bits(&[0, 4, 8, 15, 23, 24, 25, 26]);
+    // Leaf 1 EDX: FPU, TSC, CMPXCHG8B, CMOV, CLFLUSH, MMX, FXSR, SSE, SSE2. No HTT: one logical processor.
+    let features_edx = bits(&[0, 4, 8, 15, 19, 23, 24, 25, 26]);
     let vendor = b"GenuineIntel";
     let mut leaves = vec![
         leaf(

@@ -174,7 +174,7 @@ static void mutexes(int protocol, int robust) {
     for (int i = 0; i < 3; i++) {
         if ((children[i] = start()) == 0) {
             pthread_barrier_wait(&g->barrier);
-            for (int n = 0; n < 20000; n++) {
+            for (int n = 0; n < 1000; n++) {
                 pthread_mutex_lock(&g->mutex);
                 g->count++;
                 pthread_mutex_unlock(&g->mutex);

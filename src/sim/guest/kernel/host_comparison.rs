@@ -25,7 +25,7 @@ enum Argument {
 }
 
 /// What is opened on both sides, by the call that opens it.
-const OPEN: [(&str, &[Argument]); 7] = [
+const OPEN: [(&str, &[Argument]); 10] = [
     ("open", &[Path("/etc/passwd"), Number(0)]),
     ("open", &[Path("/tmp"), Number(O_DIRECTORY as u64)]),
     ("open", &[Path("/dev/null"), Number(2)]),
@@ -33,6 +33,17 @@ const OPEN: [(&str, &[Argument]); 7] = [
     ("epoll_create1", &[Number(0)]),
     ("eventfd2", &[Number(0), Number(O_NONBLOCK as u64)]),
     ("open", &[Path("/dev/zero"), Number(0)]),
+    ("timerfd_create", &[Number(1), Number(O_NONBLOCK as u64)]),
+    (
+        "signalfd4",
+        &[
+            Number(u64::MAX),
+            Bytes(&[0, 2, 0, 0, 0, 0, 0, 0]),
+            Number(8),
+            Number(O_NONBLOCK as u64),
+        ],
+    ),
+    ("memfd_create", &[Path("x"), Number(0)]),
 ];
 const FILE: Argument = Fd(0);
 const DIRECTORY: Argument = Fd(1);
@@ -41,6 +52,9 @@ const PATH_ONLY: Argument = Fd(3);
 const EPOLL: Argument = Fd(4);
 const EVENT: Argument = Fd(5);
 const ZERO: Argument = Fd(6);
+const TIMER: Argument = Fd(7);
+const SIGNALS: Argument = Fd(8);
+const MEMORY: Argument = Fd(9);
 const BAD_FD: Argument = Number(900);
 const BAD_POINTER: Argument = Number(8);
 const HIGH_POINTER: Argument = Number(1 << 63);
@@ -442,6 +456,113 @@ const CASES: &[Case] = &[
     ("close_range", &[Number(5), Number(4), NONE]),
     ("close_range", &[Number(5000), Number(6000), Number(64)]),
     ("capget", &[BAD_POINTER, NONE]),
+    ("timerfd_create", &[Number(77), NONE]),
+    ("timerfd_create", &[Number(1), Number(4)]),
+    ("timerfd_create", &[Number(2), NONE]),
+    ("timerfd_settime", &[FILE, NONE, Buffer(32), NONE]),
+    ("timerfd_settime", &[BAD_FD, NONE, Buffer(32), NONE]),
+    ("timerfd_settime", &[TIMER, NONE, BAD_POINTER, NONE]),
+    ("timerfd_settime", &[TIMER, NONE, Bytes(&[0xff; 32]), NONE]),
+    ("timerfd_settime", &[TIMER, Number(8), Buffer(32), NONE]),
+    ("timerfd_settime", &[TIMER, NONE, Buffer(32), Buffer(32)]),
+    ("timerfd_gettime", &[EVENT, Buffer(32)]),
+    ("timerfd_gettime", &[TIMER, BAD_POINTER]),
+    ("read", &[TIMER, Buffer(8), Number(8)]),
+    ("read", &[TIMER, Buffer(8), Number(4)]),
+    ("write", &[TIMER, Buffer(8), Number(8)]),
+    ("lseek", &[TIMER, NONE, NONE]),
+    ("signalfd4", &[BAD_FD, Buffer(8), Number(8), NONE]),
+    ("signalfd4", &[FILE, Buffer(8), Number(8), NONE]),
+    ("signalfd4", &[MINUS_ONE, Buffer(8), Number(4), NONE]),
+    ("signalfd4", &[MINUS_ONE, BAD_POINTER, Number(8), NONE]),
+    ("signalfd4", &[MINUS_ONE, Buffer(8), Number(8), Number(1)]),
+    ("read", &[SIGNALS, Buffer(128), Number(128)]),
+    ("read", &[SIGNALS, Buffer(128), Number(127)]),
+    ("write", &[SIGNALS, Buffer(8), Number(8)]),
+    ("pidfd_open", &[NONE, NONE]),
+    ("pidfd_open", &[MINUS_ONE, NONE]),
+    ("pidfd_open", &[Number(1), Number(1)]),
+    ("pidfd_send_signal", &[FILE, NONE, NONE, NONE]),
+    ("pidfd_send_signal", &[BAD_FD, NONE, NONE, NONE]),
+    ("pidfd_send_signal", &[BAD_FD, NONE, NONE, Number(99)]),
+    ("waitid", &[Number(3), BAD_FD, NONE, Number(4)]),
+    ("waitid", &[Number(3), FILE, NONE, Number(4)]),
+    ("waitid", &[Number(9), NONE, NONE, Number(4)]),
+    ("waitid", &[NONE, NONE, NONE, NONE]),
+    ("timer_create", &[Number(77), NONE, Buffer(4)]),
+    ("timer_create", &[Number(1), BAD_POINTER, Buffer(4)]),
+    ("timer_create", &[Number(1), Bytes(&[0xff; 64]), Buffer(4)]),
+    ("timer_settime", &[Number(99), NONE, Buffer(32), NONE]),
+    ("timer_settime", &[Number(99), NONE, NONE, NONE]),
+    ("timer_settime", &[Number(99), NONE, BAD_POINTER, NONE]),
+    ("timer_gettime", &[Number(99), Buffer(32)]),
+    ("timer_getoverrun", &[Number(99)]),
+    ("timer_delete", &[Number(99)]),
+    ("futex", &[Number(9), Number(6), NONE, NONE, NONE, NONE]),
+    ("futex", &[Buffer(4), Number(7), NONE, NONE, NONE, NONE]),
+    (
+        "futex",
+        &[
+            Bytes(&[0xff, 0xff, 0xff, 0x3f]),
+            Number(8),
+            NONE,
+            NONE,
+            NONE,
+            NONE,
+        ],
+    ),
+    ("futex", &[BAD_POINTER, Number(8), NONE, NONE, NONE, NONE]),
+    ("futex", &[Buffer(4), Number(8), NONE, NONE, NONE, NONE]),
+    (
+        "futex",
+        &[Buffer(4), Number(12), Number(2), NONE, Buffer(4), NONE],
+    ),
+    ("execveat", &[BAD_FD, Path("x"), NONE, NONE, NONE]),
+    ("execveat", &[HERE, Path("/no/such"), NONE, NONE, NONE]),
+    ("execveat", &[HERE, Path("/etc/passwd"), NONE, NONE, NONE]),
+    (
+        "execveat",
+        &[HERE, Path("/etc/passwd"), NONE, NONE, Number(1)],
+    ),
+    ("execveat", &[FILE, Path(""), NONE, NONE, Number(0x1000)]),
+    (
+        "epoll_ctl",
+        &[
+            EPOLL,
+            Number(1),
+            TIMER,
+            Bytes(&[1, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ],
+    ),
+    (
+        "epoll_ctl",
+        &[
+            EPOLL,
+            Number(3),
+            TIMER,
+            Bytes(&[1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ],
+    ),
+    ("epoll_ctl", &[EPOLL, Number(2), TIMER, NONE]),
+    (
+        "epoll_pwait2",
+        &[EPOLL, Buffer(12), Number(1), Buffer(16), NONE, Number(8)],
+    ),
+    (
+        "epoll_pwait2",
+        &[
+            EPOLL,
+            Buffer(12),
+            Number(1),
+            Bytes(&[0xff; 16]),
+            NONE,
+            Number(8),
+        ],
+    ),
+    ("ftruncate", &[MEMORY, Number(8192)]),
+    ("fallocate", &[MEMORY, NONE, NONE, Number(10000)]),
+    ("lseek", &[MEMORY, NONE, Number(2)]),
+    ("pkey_alloc", &[NONE, Number(9)]),
     ("connect", &[BAD_FD, NONE, NONE]),
     ("connect", &[FILE, NONE, NONE]),
     ("getsockname", &[EVENT, NONE, NONE]),

@@ -168,6 +168,8 @@ fn changes_descriptors(number: u64) -> bool {
                 | 40
                 | 44
                 | 45
+                | 46
+                | 47
                 | 53
                 | 72
                 | 233
@@ -334,6 +336,12 @@ impl Kernel {
             device.inputs.extend(inputs);
             device.pause_at = None;
         }
+    }
+
+    /// Gives the job another standard input, from its beginning.
+    pub fn set_stdin(&mut self, stdin: Arc<[u8]>) {
+        self.stdin = stdin;
+        self.stdin_position = 0;
     }
 
     /// Sets at the read of which input (0 for the first of the whole run) the job pauses next.
@@ -601,6 +609,12 @@ impl Kernel {
             35 => self.nanosleep(mem, a, b),
             230 => self.clock_nanosleep(mem, a as i32, b as u32, c, d),
             34 => self.pause(),
+            // Protection keys: a processor without them has none to give.
+            329 if d as i32 == -1 => self.mprotect(mem, a, b, c),
+            329 | 331 => Err(EINVAL.into()),
+            330 => Err(ENOSPC.into()),
+            // Memory policies, by decision: a machine with one node has none.
+            237..=239 | 256 | 279 => Err(ENOSYS.into()),
             // memory
             9 => self.mmap(mem, a, b, c, d, fd_e, f),
             10 => self.mprotect(mem, a, b, c),
@@ -683,7 +697,9 @@ impl Kernel {
             51 | 52 => self.socket_name(mem, fd_a, b, c),
             54 => self.setsockopt(fd_a, b as u32, d, e),
             55 => self.getsockopt(mem, fd_a, b as u32, c as u32, d, e),
-            42 | 43 | 46..=50 | 288 | 299 | 307 => {
+            46 => self.message(mem, fd_a, b, c as u32, true),
+            47 => self.message(mem, fd_a, b, c as u32, false),
+            42 | 43 | 48..=50 | 288 | 299 | 307 => {
                 self.other_socket_call(fd_a, names::name(number))
             }
             // threads, and processes: none but this one

@@ -330,6 +330,7 @@ impl Kernel {
                 (4, "tsc"),
                 (8, "cx8"),
                 (15, "cmov"),
+                (19, "clflush"),
                 (23, "mmx"),
                 (24, "fxsr"),
                 (25, "sse"),
