@@ -1,6 +1,6 @@
 //! The table as Markdown.
-use crate::level;
-use crate::row::{Output, Row, Spans};
+use super::level;
+use super::row::{Output, Row, Spans};
 use std::fmt::Write;
 
 /// A number with its thousands set apart.
