@@ -236,7 +236,6 @@ pub const TABLE: &[(&str, &str, &str, Rule)] = &[
     ("l1i.data_cycles", L1I, "data_latency", Rule::Same),
     ("l1i.response_cycles", L1I, "response_latency", Rule::Same),
     ("l1i.mshrs", L1I, "mshrs", Rule::Same),
-    ("l1i.inclusion", L1I, "clusivity", Rule::Clusivity),
     ("l1d.size_bytes", L1D, "size", Rule::Bytes),
     ("l1d.ways", L1D, "assoc", Rule::Same),
     ("l1d.tag_cycles", L1D, "tag_latency", Rule::Same),
