@@ -83,7 +83,9 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-link-lib=dylib={name}");
     println!("cargo::metadata=folder={}", folder.display());
 
-    let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo names no folder for output")?;
+    let out = env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .ok_or("cargo names no folder for output")?;
     bindgen::Builder::default()
         .header("shim.h")
         .allowlist_item("tickmark_gem5.*")
@@ -95,24 +97,43 @@ fn build() -> Result<(), String> {
 
 /// A libclang, where bindgen would find one.
 fn libclang() -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> = env::var_os("LIBCLANG_PATH").map(PathBuf::from).into_iter().collect();
+    let mut folders: Vec<PathBuf> = env::var_os("LIBCLANG_PATH")
+        .map(PathBuf::from)
+        .into_iter()
+        .collect();
     folders.extend(
-        ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
-            .map(PathBuf::from),
+        [
+            "/usr/lib",
+            "/usr/lib64",
+            "/usr/local/lib",
+            "/usr/lib/x86_64-linux-gnu",
+            "/usr/lib/aarch64-linux-gnu",
+        ]
+        .map(PathBuf::from),
     );
-    for entry in std::fs::read_dir("/usr/lib").into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         if entry.file_name().to_string_lossy().starts_with("llvm") {
             folders.push(entry.path().join("lib"));
         }
     }
     folders.into_iter().find_map(|folder| {
         let is_libclang = |name: &str| {
-            name == "libclang.so" || name.starts_with("libclang.so.") || name.starts_with("libclang-") && name.contains(".so")
+            name == "libclang.so"
+                || name.starts_with("libclang.so.")
+                || name.starts_with("libclang-") && name.contains(".so")
         };
         std::fs::read_dir(folder)
             .ok()?
             .flatten()
             .map(|entry| entry.path())
-            .find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_libclang))
+            .find(|path| {
+                path.file_name()
+                    .and_then(|name| name.to_str())
+                    .is_some_and(is_libclang)
+            })
     })
 }

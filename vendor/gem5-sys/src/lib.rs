@@ -53,14 +53,17 @@ pub struct Simulation {
 pub struct Running(Simulation);
 
 fn text(string: &str) -> Result<CString, Error> {
-    CString::new(string).map_err(|_| Error(format!("`{}` has a NUL byte in it", string.escape_debug())))
+    CString::new(string)
+        .map_err(|_| Error(format!("`{}` has a NUL byte in it", string.escape_debug())))
 }
 
 /// # Safety
 /// `pointer` is a NUL-terminated string that stays as it is for the time of the call.
 unsafe fn owned(pointer: *const std::ffi::c_char) -> String {
     // SAFETY: as the caller promises.
-    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(pointer) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 impl Simulation {
@@ -74,7 +77,9 @@ impl Simulation {
         let raw = unsafe { bindings::tickmark_gem5_load(configuration.as_ptr(), output.as_ptr()) };
         if raw.is_null() {
             // SAFETY: the interface promises a string, also for NULL.
-            return Err(Error(unsafe { owned(bindings::tickmark_gem5_error(std::ptr::null())) }));
+            return Err(Error(unsafe {
+                owned(bindings::tickmark_gem5_error(std::ptr::null()))
+            }));
         }
         Ok(Self {
             raw,
@@ -87,7 +92,9 @@ impl Simulation {
             return Ok(());
         }
         // SAFETY: `raw` is the simulation that `load` gave.
-        Err(Error(unsafe { owned(bindings::tickmark_gem5_error(self.raw)) }))
+        Err(Error(unsafe {
+            owned(bindings::tickmark_gem5_error(self.raw))
+        }))
     }
 
     /// Sets a parameter of an object.
@@ -98,7 +105,12 @@ impl Simulation {
         let (object, parameter, value) = (text(object)?, text(parameter)?, text(value)?);
         // SAFETY: `raw` is the simulation that `load` gave; the strings outlive the call.
         self.check(unsafe {
-            bindings::tickmark_gem5_set(self.raw, object.as_ptr(), parameter.as_ptr(), value.as_ptr())
+            bindings::tickmark_gem5_set(
+                self.raw,
+                object.as_ptr(),
+                parameter.as_ptr(),
+                value.as_ptr(),
+            )
         })
     }
 
@@ -106,9 +118,17 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Simulation::set`].
-    pub fn set_list(&mut self, object: &str, parameter: &str, values: &[String]) -> Result<(), Error> {
+    pub fn set_list(
+        &mut self,
+        object: &str,
+        parameter: &str,
+        values: &[String],
+    ) -> Result<(), Error> {
         let (object, parameter) = (text(object)?, text(parameter)?);
-        let values = values.iter().map(|value| text(value)).collect::<Result<Vec<_>, _>>()?;
+        let values = values
+            .iter()
+            .map(|value| text(value))
+            .collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<_> = values.iter().map(|value| value.as_ptr()).collect();
         // SAFETY: `raw` is the simulation that `load` gave; strings and list outlive the call.
         self.check(unsafe {
@@ -129,7 +149,9 @@ impl Simulation {
     pub fn set_interpreter_folder(&mut self, folder: &str) -> Result<(), Error> {
         let folder = text(folder)?;
         // SAFETY: `raw` is the simulation that `load` gave; the string outlives the call.
-        self.check(unsafe { bindings::tickmark_gem5_set_interpreter_folder(self.raw, folder.as_ptr()) })
+        self.check(unsafe {
+            bindings::tickmark_gem5_set_interpreter_folder(self.raw, folder.as_ptr())
+        })
     }
 
     /// Builds all objects and puts the program in place.
@@ -156,7 +178,8 @@ impl Running {
             instructions: 0,
         };
         // SAFETY: the simulation has been started; `stop` outlives the call.
-        self.0.check(unsafe { bindings::tickmark_gem5_run(self.0.raw, &raw mut stop) })?;
+        self.0
+            .check(unsafe { bindings::tickmark_gem5_run(self.0.raw, &raw mut stop) })?;
         // SAFETY: the interface promises a string that stays until the next run.
         let cause = unsafe { owned(bindings::tickmark_gem5_cause(self.0.raw)) };
         Ok(Stop {
@@ -173,7 +196,8 @@ impl Running {
     /// What gem5 threw.
     pub fn dump(&mut self) -> Result<(), Error> {
         // SAFETY: the simulation has been started.
-        self.0.check(unsafe { bindings::tickmark_gem5_dump(self.0.raw) })
+        self.0
+            .check(unsafe { bindings::tickmark_gem5_dump(self.0.raw) })
     }
 
     /// The value of one statistic, by its name in `stats.txt`; of a vector, its total.
@@ -184,8 +208,9 @@ impl Running {
         let name = text(name)?;
         let mut value = 0.0;
         // SAFETY: the simulation has been started; name and value outlive the call.
-        self.0
-            .check(unsafe { bindings::tickmark_gem5_statistic(self.0.raw, name.as_ptr(), &raw mut value) })?;
+        self.0.check(unsafe {
+            bindings::tickmark_gem5_statistic(self.0.raw, name.as_ptr(), &raw mut value)
+        })?;
         Ok(value)
     }
 }
