@@ -1,5 +1,5 @@
 //! The rows.
-use crate::witness::Witness;
+use super::witness::Witness;
 
 const GCC: &str = "gcc libc6-dev";
 const GXX: &str = "g++ libstdc++-12-dev";
@@ -310,7 +310,7 @@ fn compiled() -> Vec<Witness> {
             &["go", "build", "-o", "{out}", "{in}"],
             "golang-go",
         )
-        .environment(&[("GODEBUG", "asyncpreemptoff=1,cpu.all=off")]),
+        .unmarked(),
         built(
             "Go goroutines",
             "channels, select, locks, garbage collection",
@@ -341,8 +341,8 @@ fn compiled() -> Vec<Witness> {
             "OCaml native",
             "maps, pattern matching, exceptions",
             "work.ml",
-            &["ocamlfind", "ocamlopt", "{in}", "-o", "{out}"],
-            "ocaml-nox ocaml-findlib",
+            &["ocamlopt", "{in}", "-o", "{out}"],
+            "ocaml-nox",
         )
         .unmarked(),
     ]
@@ -383,7 +383,7 @@ fn tools() -> Vec<Witness> {
         tool("openssl digest v3", "SHA-256 with SHA-NI", "/usr/bin/openssl", "openssl").arguments(&["dgst", "-sha256", "text.cpp"]).v3(),
         tool("openssl cipher", "AES-256-CBC, vector permutations", "/usr/bin/openssl", "openssl").arguments(&["enc", "-aes-256-cbc", "-K", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "-iv", "000102030405060708090a0b0c0d0e0f", "-in", "text.cpp"]),
         tool("openssl cipher v3", "AES-128-CTR with AES-NI", "/usr/bin/openssl", "openssl").arguments(&["enc", "-aes-128-ctr", "-K", "00112233445566778899aabbccddeeff", "-iv", "000102030405060708090a0b0c0d0e0f", "-in", "text.cpp"]).v3(),
-        tool("jq", "JSON queries", "/usr/bin/jq", "jq").arguments(&["-c", "[.items[] | select(.n > 1) | {name, twice: (.n * 2)}] | sort_by(.name), (.items | map(.n) | add), ([limit(5; range(100))] | @csv)"]).stdin("{\"items\": [{\"name\": \"b\", \"n\": 2}, {\"name\": \"a\", \"n\": 3.5}, {\"name\": \"c\", \"n\": 1}]}"),
+        tool("jq", "JSON queries", "/usr/bin/jq", "jq").arguments(&["-c", "([.items[] | select(.n > 1) | {name, twice: (.n * 2)}] | sort_by(.name)), (.items | map(.n) | add), ([limit(5; range(100))] | @csv)"]).stdin("{\"items\": [{\"name\": \"b\", \"n\": 2}, {\"name\": \"a\", \"n\": 3.5}, {\"name\": \"c\", \"n\": 1}]}"),
         tool("GNU sed", "edits with expressions", "/usr/bin/sed", "sed").arguments(&["-E", "s/([a-z]+) ([0-9])/\\2 \\U\\1/; $!N; P; D"]).stdin(TEXT),
         tool("GNU grep", "searches with Perl's expressions", "/usr/bin/grep", "grep").arguments(&["-Pno", "(?<=a)\\w+|\\d(?= )"]).stdin(TEXT),
         tool("GNU sort", "sorts by two keys", "/usr/bin/sort", "coreutils").arguments(&["-k1,1", "-k2,2nr", "-u"]).stdin(TEXT),
@@ -442,10 +442,10 @@ fn python() -> Vec<Witness> {
             "python3.11 span",
             "calls, dictionaries, sorting, big numbers",
         )
-        .arguments(&["-I", "-S", "-B", "py_span.py"])
+        .arguments(&["-s", "-S", "-B", "py_span.py"])
         .marked(),
         python("python3.11 span v3", "the same")
-            .arguments(&["-I", "-S", "-B", "py_span.py"])
+            .arguments(&["-s", "-S", "-B", "py_span.py"])
             .v3()
             .marked(),
         script(

@@ -4,8 +4,8 @@
 ///
 /// The preferences in the second half are those that it has for the Intel processors which the guest profiles name; the
 /// cache sizes, on which it bases how it copies, are the guest's.
-const EVERY_LEVEL: &str = "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-ERMS,-FSRM,-RTM,+Fast_Rep_String,\
-+Fast_Unaligned_Load,+Fast_Unaligned_Copy,+Prefer_PMINUB_for_stringop,-Prefer_No_VZEROUPPER";
+const EVERY_LEVEL: &str = "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-ERMS,-FSRM,-RTM,Fast_Rep_String,\
+Fast_Unaligned_Load,Fast_Unaligned_Copy,Prefer_PMINUB_for_stringop,-Prefer_No_VZEROUPPER";
 /// What v2 leaves out besides.
 const BEYOND_V2: &str = ",-AVX,-AVX2,-FMA,-FMA4,-F16C,-BMI1,-BMI2,-LZCNT,-MOVBE,-XSAVE,-XSAVEC,-AVX_Fast_Unaligned_Load";
 
@@ -21,6 +21,8 @@ pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
         ("PATH", "/usr/bin:/bin"),
         ("LC_ALL", "C"),
         ("HOME", "/tmp"),
+        // Without, the C library reads the host's zone.
+        ("TZ", "UTC0"),
         // Lazy binding saves the registers in a way that depends on the processor.
         ("LD_BIND_NOW", "1"),
         ("GLIBC_TUNABLES", &tunables),

@@ -1,6 +1,7 @@
 //! The native side: builds programs, runs them, steps through their spans.
-use crate::level;
-use crate::witness::{Program, Witness};
+use super::level;
+use super::single_step::Spans;
+use super::witness::{Program, Witness};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -119,14 +120,6 @@ pub(crate) fn argv0<'a>(witness: &'a Witness, program: &'a Path) -> std::borrow:
     }
 }
 
-/// The environment of both sides.
-pub(crate) fn environment(witness: &Witness) -> Vec<(String, String)> {
-    let own = witness.environment.iter();
-    let mut all = level::environment(witness.v3);
-    all.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    all
-}
-
 /// The files that both sides see in their working directory.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(sources());
@@ -163,7 +156,7 @@ fn start(witness: &Witness, program: &Path, place: &Place) -> Result<Start, Stri
     command
         .arg0(&*argv0(witness, program))
         .env_clear()
-        .envs(environment(witness))
+        .envs(level::environment(witness.v3))
         .current_dir(&folder)
         .stdin(File::open(&stdin).map_err(failure)?)
         .stdout(File::create(&stdout).map_err(failure)?)
@@ -197,7 +190,7 @@ pub(crate) fn run(witness: &Witness, program: &Path, place: &Place) -> Result<Ra
         mut command,
         stdout,
     } = start(witness, program, place)?;
-    crate::single_step::like_a_guest(&mut command, tickmark::sim::outcome::Device::FD)?;
+    super::single_step::like_a_guest(&mut command, tickmark::sim::outcome::Device::FD)?;
     let mut child = command
         .spawn()
         .map_err(|e| format!("does not start: {e}"))?;
@@ -225,9 +218,9 @@ pub(crate) fn spans(
     program: &Path,
     place: &Place,
     longest: u64,
-) -> Result<Vec<u64>, String> {
+) -> Result<Spans, String> {
     let mut start = start(witness, program, place)?;
-    crate::single_step::spans(
+    super::single_step::spans(
         &mut start.command,
         tickmark::sim::outcome::Device::FD,
         longest,

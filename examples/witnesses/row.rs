@@ -1,7 +1,7 @@
 //! A row of the table: both runs of a witness, compared.
-use crate::native::{self, Place, Ran};
-use crate::simulated::{self, Simulated};
-use crate::witness::{Program, Witness};
+use super::native::{self, Place, Ran};
+use super::simulated::{self, Simulated};
+use super::witness::{Program, Witness};
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -76,9 +76,15 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
             return row;
         }
     };
+    let spans =
+        (witness.marked && step).then(|| native::spans(witness, &program, place, LONGEST_SPAN));
+    let stack_pointer = match &spans {
+        Some(Ok(spans)) => Some(spans.stack_pointer),
+        _ => None,
+    };
     // A panic of the simulator is a result too.
     let simulated = catch_unwind(AssertUnwindSafe(|| {
-        simulated::run(witness, &program, place, patience)
+        simulated::run(witness, &program, place, patience, stack_pointer)
     }));
     let simulated = match simulated {
         Ok(Ok(simulated)) => simulated,
@@ -98,12 +104,11 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
         row.stderr.push_str(&format!("\nunanswered: {calls}"));
     }
     row.output = compare(&expected, &simulated);
-    if witness.marked && step {
-        row.spans = match native::spans(witness, &program, place, LONGEST_SPAN) {
-            Ok(native) => Spans::Counted(native, simulated.spans),
-            Err(why) => Spans::NotCounted(why),
-        };
-    }
+    row.spans = match spans {
+        None => Spans::Unmarked,
+        Some(Ok(native)) => Spans::Counted(native.instructions, simulated.spans),
+        Some(Err(why)) => Spans::NotCounted(why),
+    };
     row
 }
 
@@ -258,7 +263,7 @@ impl Row {
             Spans::NotCounted(why) => why.clone(),
             Spans::Counted(native, simulated) if native == simulated => {
                 let sum: u64 = native.iter().sum();
-                format!("yes: {}", crate::table::grouped(sum))
+                format!("yes: {}", super::table::grouped(sum))
             }
             Spans::Counted(native, simulated) => {
                 format!("**no**: {simulated:?} instead of {native:?}")

@@ -1,6 +1,7 @@
 //! The simulated side: the same program, arguments, files and environment in a guest.
-use crate::native::{self, Place};
-use crate::witness::{Program as Kind, Witness};
+use super::level;
+use super::native::{self, Place};
+use super::witness::{Program as Kind, Witness};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use tickmark::sim::guest::profile::Profile;
 use tickmark::sim::guest::world::World;
 use tickmark::sim::isa::decode::Features;
 use tickmark::sim::isa::run::Engine;
+use tickmark::sim::isa::state::RSP;
 use tickmark::sim::machine::{Core, Machine, Profile as ProfileName, catalog};
 use tickmark::sim::outcome::{Device, Exit, Limits, Program};
 use tickmark::sim::simulation::Simulation;
@@ -21,8 +23,12 @@ use tickmark::sim::uarch::atomic::Atomic;
 const NONCE: [u8; 16] = *b"0123456789abcdef";
 /// Where the guest works.
 const FOLDER: &str = "/job";
-/// Folders of the host that guests see.
-const ROOTS: &[&str] = &["/usr", "/lib", "/lib64", "/bin"];
+/// Links beside `/usr`, the folder of the host that guests see.
+const LINKS: &[(&str, &str)] = &[
+    ("/bin", "usr/bin"),
+    ("/lib", "usr/lib"),
+    ("/lib64", "usr/lib64"),
+];
 
 /// What a simulated run gave.
 #[derive(Clone, Debug)]
@@ -51,16 +57,18 @@ fn machine(v3: bool) -> Machine {
     machine
 }
 
-/// Runs a row in a guest, for at most so long.
+/// Runs a row in a guest, for at most so long. Where its stack pointer was natively decides where it is in a page of the
+/// guest: some routines copy by the alignment of what they copy.
 pub(crate) fn run(
     witness: &Witness,
     program: &Path,
     place: &Place,
     patience: Duration,
+    stack_pointer: Option<u64>,
 ) -> Result<Simulated, String> {
     match witness.program {
         Kind::Python { script, .. } => python(witness, program, script, place, patience),
-        _ => elf(witness, program, patience),
+        _ => elf(witness, program, patience, stack_pointer),
     }
 }
 
@@ -105,10 +113,16 @@ fn python(
     })
 }
 
-fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulated, String> {
+fn elf(
+    witness: &Witness,
+    program: &Path,
+    patience: Duration,
+    stack_pointer: Option<u64>,
+) -> Result<Simulated, String> {
     let mut world = World::new();
-    for root in ROOTS {
-        world.add_host_tree(root, Arc::new(HostFolder::new(root)));
+    world.add_host_tree("/usr", Arc::new(HostFolder::new("/usr")));
+    for (path, target) in LINKS {
+        world.add_symlink(path, target);
     }
     for (guest, host) in witness.roots {
         world.add_host_tree(guest, Arc::new(HostFolder::new(host)));
@@ -138,11 +152,11 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         )
         .map(String::into_bytes)
         .collect();
-    let environment = native::environment(witness)
+    let environment = level::environment(witness.v3)
         .into_iter()
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
-    let program = Program {
+    let mut program = Program {
         path,
         arguments,
         environment,
@@ -156,7 +170,13 @@ fn elf(witness: &Witness, program: &Path, patience: Duration) -> Result<Simulate
         seed: 0,
     };
     let profile = Profile::named(witness.profile()).expect("both are built in");
-    let guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    let mut guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    if let (Some(wanted), Ok(loaded)) = (stack_pointer, &guest) {
+        let padding = (loaded.cpu.gpr[RSP].wrapping_sub(wanted) % 4096) as usize;
+        // The path lies above the first stack frame, and programs do not keep it, as they do with their environment.
+        program.path.insert_str(0, &"/".repeat(padding));
+        guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    }
     let machine = machine(witness.v3);
     let Core::Atomic(core) = &machine.core else {
         return Err("`atomic` counts only".to_owned());

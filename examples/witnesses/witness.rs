@@ -32,7 +32,6 @@ pub(crate) struct Witness {
     pub(crate) argv0: Option<&'static str>,
     pub(crate) arguments: &'static [&'static str],
     pub(crate) stdin: &'static str,
-    pub(crate) environment: &'static [(&'static str, &'static str)],
     /// Further folders that the guest sees: guest path and path on the host.
     pub(crate) roots: &'static [(&'static str, &'static str)],
     pub(crate) v3: bool,
@@ -49,7 +48,6 @@ impl Witness {
             argv0: None,
             arguments: &[],
             stdin: "",
-            environment: &[],
             roots: &[],
             v3: false,
             marked: false,
@@ -108,14 +106,6 @@ impl Witness {
 
     pub(crate) const fn stdin(mut self, text: &'static str) -> Self {
         self.stdin = text;
-        self
-    }
-
-    pub(crate) const fn environment(
-        mut self,
-        variables: &'static [(&'static str, &'static str)],
-    ) -> Self {
-        self.environment = variables;
         self
     }
 

@@ -235,7 +235,8 @@ root = objects.Root(full_system=False, system=system)
 markers = None
 if job["markers"] is not None:
     os.mkfifo(job["markers"], 0o600)
-    markers = os.open(job["markers"], os.O_RDWR | os.O_NONBLOCK)
+    # For reading only: an end that can write would be told of every read, too.
+    markers = os.open(job["markers"], os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(markers, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(markers, getattr(fcntl, "F_SETSIG", 10), signal.SIGINT)
 
@@ -246,8 +247,6 @@ if job["action"] == "freeze":
         json.dump(about(), file)
     os._exit(0)
 if markers is not None:
-    # Between simulations a marker cannot come; should one, it must not end the process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     fcntl.fcntl(markers, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
 
 # Everything on standard output behind this line is the program's.
@@ -263,6 +262,8 @@ def read_marks():
     try:
         message = os.read(markers, 1 << 16)
     except BlockingIOError:
+        return False
+    if not message:
         return False
     room -= 1
     marks.append([cpu.totalInsts(), m5.curTick(), message.hex()])

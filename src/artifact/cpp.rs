@@ -1,5 +1,6 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
 use super::libraries::{Finder, GuestFile, read_dynamic};
+use super::precompiled::HEADER;
 use super::toolchain::{CppCompiler, compiler_environment};
 use super::{BuildFailure, ContentHash, ElfArtifact, calls};
 use crate::dataset::{Signature, cpp_text};
@@ -148,6 +149,9 @@ const CALLS: &str = include_str!("driver/calls.hpp");
 const BOOST_ANY: &str = include_str!("driver/include/boost/any.hpp");
 const OPENSSL_MD5: &str = include_str!("driver/include/openssl/md5.h");
 
+/// The language standard of functions and classes that a driver of ours calls: that of the site whose answers they are.
+const CALLS_STANDARD: &str = "c++23";
+
 /// File names as the compiler's messages show them.
 const CANDIDATE: &str = "candidate.cpp";
 const TEST: &str = "test.cpp";
@@ -189,6 +193,7 @@ pub(super) fn build_function(
         Some(Wrapper::Generic),
         Some(Wrapper::Macro),
     ];
+    let prelude = prelude(DRIVER);
     let mut result = Err(BuildFailure::CompileError {
         text: String::new(),
     });
@@ -198,7 +203,8 @@ pub(super) fn build_function(
             // in the candidate's own text would come again.
             Err(BuildFailure::CompileError { text }) if !blames_candidate(text) => {
                 let unit = assemble(source, entry_point, test, &wrapper);
-                result = compile(&unit, Some(wrapper.wrapping()), compiler, options);
+                let driver = Some((wrapper.wrapping(), prelude.as_str()));
+                result = compile(&unit, driver, compiler, options);
             }
             _ => break,
         }
@@ -214,15 +220,20 @@ pub(super) fn build_calls(
     compiler: &CppCompiler,
     options: &BuildOptions,
 ) -> Result<ElfArtifact, BuildFailure> {
+    let options = &BuildOptions {
+        standard: CALLS_STANDARD.to_owned(),
+        ..options.clone()
+    };
     let namespace = namespace(source);
-    let driver = DRIVER.replace("TICKMARK_NAMESPACE", &namespace);
-    let calls = CALLS.replace("TICKMARK_NAMESPACE", &namespace);
+    let prelude = prelude(DRIVER) + &prelude(CALLS);
+    let driver = without_prelude(DRIVER).replace("TICKMARK_NAMESPACE", &namespace);
+    let calls = without_prelude(CALLS).replace("TICKMARK_NAMESPACE", &namespace);
     let main = calls::main_of(signature, &namespace);
     let unit = format!(
-        "#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
+        "#include \"{HEADER}\"\n#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
          #line 1 \"{CANDIDATE}\"\n{source}\n#line 1 \"driver_end.hpp\"\n{main}\n"
     );
-    compile(&unit, Some(Wrapping::Object), compiler, options)
+    compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options)
 }
 
 /// A name that no candidate can know when it is written: it depends on the candidate's text.
@@ -294,7 +305,7 @@ fn blames_candidate(text: &str) -> bool {
 
 fn assemble(source: &str, entry_point: &str, test: &str, wrapper: &Wrapper<'_>) -> String {
     let namespace = namespace(source);
-    let driver = DRIVER.replace("TICKMARK_NAMESPACE", &namespace);
+    let driver = without_prelude(DRIVER).replace("TICKMARK_NAMESPACE", &namespace);
     let wrapper = match wrapper {
         // `::` finds the candidate's function where a using-directive also offers a library's of the same name.
         Wrapper::Object => format!(
@@ -319,7 +330,7 @@ fn assemble(source: &str, entry_point: &str, test: &str, wrapper: &Wrapper<'_>) 
         ),
     };
     format!(
-        "#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"{CANDIDATE}\"\n{source}\n\
+        "#include \"{HEADER}\"\n#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"{CANDIDATE}\"\n{source}\n\
          #line 1 \"driver_end.hpp\"\n{wrapper}#line 1 \"{TEST}\"\n{test}\n"
     )
 }
@@ -351,9 +362,29 @@ fn flags(options: &BuildOptions) -> Vec<String> {
     flags
 }
 
+/// What stands before every candidate of a form: the first lines of the driver, which include headers.
+fn prelude(driver: &str) -> String {
+    let lines = driver.lines().filter(|line| line.starts_with("#include"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The driver without the lines of the prelude; the numbers of its lines stay.
+fn without_prelude(driver: &str) -> String {
+    let lines = driver.lines();
+    let kept = lines.map(|line| {
+        if line.starts_with("#include") {
+            ""
+        } else {
+            line
+        }
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// Compiles a unit; with a wrapping, which tells that it has the driver, the unit includes `prelude`.
 fn compile(
     unit: &str,
-    wrapping: Option<Wrapping>,
+    wrapping: Option<(Wrapping, &str)>,
     compiler: &CppCompiler,
     options: &BuildOptions,
 ) -> Result<ElfArtifact, BuildFailure> {
@@ -377,7 +408,16 @@ fn compile(
     };
     write(UNIT, unit)?;
     let mut flags = flags(options);
-    if wrapping.is_some() {
+    let mut readable = compiler.readable.clone();
+    if let Some((_, prelude)) = wrapping {
+        write(HEADER, prelude)?;
+        if let Some(path) = compiler.precompiled.get(compiler, &flags, prelude) {
+            // Beside the header, where the compiler looks for it. Without it the header itself is compiled.
+            let beside = folder.path().join(format!("{HEADER}.gch"));
+            if std::os::unix::fs::symlink(&path, beside).is_ok() {
+                readable.push(path);
+            }
+        }
         write("include/boost/any.hpp", BOOST_ANY)?;
         write("include/openssl/md5.h", OPENSSL_MD5)?;
         flags.extend(["-isystem", "include", "-Wl,--wrap=main"].map(str::to_owned));
@@ -404,7 +444,7 @@ fn compile(
             output_bytes: limits.text_bytes,
         },
         isolation: Isolation {
-            readable: compiler.readable.clone(),
+            readable,
             writable: vec![folder.path().to_owned(), PathBuf::from("/dev/null")],
             ..Isolation::default()
         },
@@ -427,7 +467,7 @@ fn compile(
         bytes: bytes.into(),
         name: ElfArtifact::NAME.as_bytes().into(),
         device: wrapping.is_some(),
-        wrapping,
+        wrapping: wrapping.map(|(wrapping, _)| wrapping),
         libraries,
         fingerprint: Arc::new(compiler.fingerprint(&flags, driver)),
     })
@@ -499,7 +539,7 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
 
 /// Hash of the driver and of the headers that come with it.
 pub(super) fn driver_hash() -> ContentHash {
-    ContentHash::of_parts([DRIVER, CALLS, BOOST_ANY, OPENSSL_MD5])
+    ContentHash::of_parts([DRIVER, CALLS, CALLS_STANDARD, BOOST_ANY, OPENSSL_MD5])
 }
 
 /// The dynamic linker and the libraries of a program.

@@ -8,6 +8,7 @@ mod doctor;
 mod existing;
 mod hash;
 mod libraries;
+mod precompiled;
 mod python;
 mod toolchain;
 

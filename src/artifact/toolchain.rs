@@ -1,5 +1,6 @@
 //! Finding the compiler and the interpreter of this host, and their identity.
 use super::libraries::Finder;
+use super::precompiled::Precompiled;
 use super::python::{self, Interpreter};
 use super::{ContentHash, Fingerprint};
 use crate::measurement::BackendFailure;
@@ -17,6 +18,8 @@ pub struct ToolchainOptions {
     pub compiler: Option<PathBuf>,
     /// The Python interpreter, as a path or a name in `PATH`. Else `python3`.
     pub python: Option<PathBuf>,
+    /// Where precompiled headers are kept, which make building faster and change no artifact; `None`: none are made.
+    pub cache: Option<PathBuf>,
 }
 
 /// The compiler and the interpreter; each is looked for when it is first needed.
@@ -43,6 +46,7 @@ pub struct CppCompiler {
     /// What it must be able to read.
     pub(super) readable: Vec<PathBuf>,
     pub(super) finder: Finder,
+    pub(super) precompiled: Precompiled,
 }
 
 impl Toolchain {
@@ -60,7 +64,7 @@ impl Toolchain {
     /// [`BackendFailure`] where there is none that works.
     pub fn cpp(&self) -> Result<&CppCompiler, BackendFailure> {
         self.cpp
-            .get_or_init(|| find_cpp(self.options.compiler.as_deref()))
+            .get_or_init(|| find_cpp(self.options.compiler.as_deref(), self.options.cache.clone()))
             .as_ref()
             .map_err(BackendFailure::clone)
     }
@@ -78,6 +82,11 @@ impl Toolchain {
 }
 
 impl CppCompiler {
+    /// Whether it is gcc, by what it says of itself.
+    pub(super) fn is_gcc(&self) -> bool {
+        !self.version.contains("clang")
+    }
+
     /// What makes an artifact with these flags and this driver.
     pub(super) fn fingerprint(&self, flags: &[String], driver: ContentHash) -> Fingerprint {
         let mut files = self.files.clone();
@@ -186,7 +195,7 @@ pub(super) fn compiler_environment(compiler: &Path, folder: &Path) -> Vec<(OsStr
     ]
 }
 
-fn find_cpp(chosen: Option<&Path>) -> Result<CppCompiler, BackendFailure> {
+fn find_cpp(chosen: Option<&Path>, cache: Option<PathBuf>) -> Result<CppCompiler, BackendFailure> {
     let from_environment = std::env::var_os("CXX")
         .filter(|name| !name.is_empty())
         .map(PathBuf::from);
@@ -265,5 +274,6 @@ fn find_cpp(chosen: Option<&Path>) -> Result<CppCompiler, BackendFailure> {
         files,
         readable,
         finder: Finder::of_host(),
+        precompiled: Precompiled::under(cache),
     })
 }

@@ -4,6 +4,7 @@
 //! and the executables that were run: those of the group `micro` under `micro/`, all others under `programs/`, with
 //! standard input in `NAME.in` where a program has any. The programs ran with the folder as their working directory and
 //! an empty environment, so they do here.
+pub mod live;
 pub mod microbenchmark;
 mod table;
 
@@ -98,6 +99,16 @@ pub enum CalibrateError {
     /// A built-in machine is wrong.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// A program cannot be compared with a simulator that runs now.
+    #[error("`{program}` on {machine}: {what}")]
+    Live {
+        /// Its name.
+        program: String,
+        /// The machine.
+        machine: String,
+        /// What happened.
+        what: String,
+    },
     /// A program could not be loaded or did not end by itself.
     #[error(
         "`{program}` on {machine}: {what}; check that the executable is the one that was captured"
@@ -239,10 +250,14 @@ fn program(folder: &Path, capture: &Capture) -> Result<Program, CalibrateError> 
     })
 }
 
+fn profile_of(machine: &Machine) -> Result<Profile, String> {
+    Profile::named(machine.guest.profile.name())
+        .ok_or_else(|| "its machine names an unknown guest profile".to_owned())
+}
+
 /// Runs a program on a machine, from its first instruction to its last.
 fn simulate(machine: &Machine, program: &Program) -> Result<Outcome, String> {
-    let profile = Profile::named(machine.guest.profile.name())
-        .ok_or_else(|| "its machine names an unknown guest profile".to_owned())?;
+    let profile = profile_of(machine)?;
     match &machine.core {
         Core::Blocking(core) => run(Blocking::new(core), program, &profile),
         Core::OutOfOrder(core) => run(OutOfOrder::new(core), program, &profile),
@@ -252,14 +267,53 @@ fn simulate(machine: &Machine, program: &Program) -> Result<Outcome, String> {
 }
 
 fn run<T: Timing>(timing: T, program: &Program, profile: &Profile) -> Result<Outcome, String> {
-    let limits = Limits::default();
-    let guest = guest::load(program, &limits, profile);
-    let engine = Engine::new(Features::default());
-    let mut simulation =
-        Simulation::new(guest, timing, engine, limits).map_err(|error| error.to_string())?;
+    let mut simulation = start(timing, program, profile)?;
     match simulation.run(&|| false) {
         exit @ Exit::Exited { .. } => Ok(simulation.outcome(exit)),
         other => Err(format!("it ended with {other:?}")),
+    }
+}
+
+fn start<T: Timing>(
+    timing: T,
+    program: &Program,
+    profile: &Profile,
+) -> Result<Simulation<T>, String> {
+    let limits = Limits::default();
+    let guest = guest::load(program, &limits, profile);
+    let engine = Engine::new(Features::default());
+    Simulation::new(guest, timing, engine, limits).map_err(|error| error.to_string())
+}
+
+/// Cycles that a machine takes from one instruction of a run to another, both counted from the start.
+fn cycles_between(
+    machine: &Machine,
+    program: &Program,
+    profile: &Profile,
+    instructions: [u64; 2],
+) -> Result<u64, String> {
+    fn between<T: Timing>(
+        timing: T,
+        program: &Program,
+        profile: &Profile,
+        instructions: [u64; 2],
+    ) -> Result<u64, String> {
+        let mut simulation = start(timing, program, profile)?;
+        let mut cycles = [0; 2];
+        for (cycles, instructions) in cycles.iter_mut().zip(instructions) {
+            if let Some(exit) = simulation.run_to(instructions, &|| false) {
+                return Err(format!("it ended with {exit:?}"));
+            }
+            *cycles = (simulation.outcome(Exit::Paused).counters.cycles)
+                .ok_or_else(|| "the machine keeps no cycles".to_owned())?;
+        }
+        Ok(cycles[1] - cycles[0])
+    }
+    match &machine.core {
+        Core::Blocking(core) => between(Blocking::new(core), program, profile, instructions),
+        Core::OutOfOrder(core) => between(OutOfOrder::new(core), program, profile, instructions),
+        Core::InOrder(core) => between(Simple::new(core), program, profile, instructions),
+        Core::Atomic(core) => between(Atomic::new(core), program, profile, instructions),
     }
 }
 

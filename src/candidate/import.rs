@@ -5,7 +5,8 @@
 //! sample, which fails.
 use super::Answer;
 use crate::dataset::json_lines::{self, Record};
-use crate::dataset::{Defect, Problem};
+use crate::dataset::leetcode_dataset::codes;
+use crate::dataset::{Defect, Language, Problem};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -80,16 +81,16 @@ fn fold(id: &str) -> String {
     }
 }
 
-/// Reads the answers to `problems` from a file or folder.
+/// Reads the answers to `problems` from a file or folder. `model` chooses among sets of answers in one file.
 ///
 /// # Errors
 /// The path cannot be read, or holds no sample of any task.
-pub fn import(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
+pub fn import(path: &Path, problems: &[Problem], model: &str) -> Result<Imported, Defect> {
     let imported = if path.is_dir() {
         import_folder(path, problems)?
     } else {
         let bytes = json_lines::read(path)?;
-        import_bytes(&path.display().to_string(), &bytes, problems)
+        import_bytes(&path.display().to_string(), &bytes, problems, model)
     };
     if imported.answers.is_empty() && imported.unknown_tasks.is_empty() {
         return Err(imported.refused.into_iter().next().unwrap_or_else(|| {
@@ -100,17 +101,79 @@ pub fn import(path: &Path, problems: &[Problem]) -> Result<Imported, Defect> {
     Ok(imported)
 }
 
-/// Reads the answers from the bytes of a JSON-lines file; `file` is its name in messages.
-pub fn import_bytes(file: &str, bytes: &[u8], problems: &[Problem]) -> Imported {
+/// Reads the answers from the bytes of a JSON-lines file; `file` is its name in messages, `model` as for [`import`].
+pub fn import_bytes(file: &str, bytes: &[u8], problems: &[Problem], model: &str) -> Imported {
     let ids = Ids::of(problems);
+    let language = problems.first().map_or(Language::Cpp, |p| p.language);
     let mut imported = Imported::default();
     for record in json_lines::records(file, bytes) {
-        match record.and_then(sample) {
-            Ok((id, answer)) => imported.add(&ids, id, answer),
+        let read = record.and_then(|record| match several(&record, &ids, model, language)? {
+            Some(answers) => Ok(answers),
+            None => sample(record).map(|sample| vec![sample]),
+        });
+        match read {
+            Ok(answers) => {
+                for (id, answer) in answers {
+                    imported.add(&ids, id, answer);
+                }
+            }
             Err(defect) => imported.refused.push(defect),
         }
     }
     imported
+}
+
+/// The answers of a row with several: `completions`, or sets of sources by language and by who wrote them
+/// (`{"cpp": {"someone/repository": [{"code": "..."}]}}`), of which `model` names one, whole or up to the `/`. `None`
+/// for a row with one answer.
+fn several(
+    record: &Record<'_>,
+    ids: &Ids<'_>,
+    model: &str,
+    language: Language,
+) -> Result<Option<Vec<(String, Answer)>>, Defect> {
+    let id_of = |fields: &[&str]| {
+        let mut names = Vec::new();
+        for field in fields {
+            match record.fields.get(*field) {
+                Some(Value::String(text)) => names.push(text.clone()),
+                Some(Value::Number(number)) => {
+                    names.push(number.to_string());
+                    names.push(format!("leetcode/{number}"));
+                }
+                _ => {}
+            }
+        }
+        let known = names.iter().find(|name| ids.find(name).is_some());
+        known.or(names.first()).cloned().ok_or_else(|| {
+            let remedy = "add `\"task_id\": \"...\"` to the object";
+            record
+                .defect("has no id", remedy)
+                .in_field(fields.first().unwrap_or(&""))
+        })
+    };
+    if let Some(Value::Array(completions)) = record.fields.get("completions") {
+        let id = id_of(&["task_id", "id", "name"])?;
+        let texts = completions.iter().filter_map(Value::as_str);
+        let answers = texts.map(|text| (id.clone(), Answer::Completion(text.into())));
+        return Ok(Some(answers.collect()));
+    }
+    let key = match language {
+        Language::Cpp => "cpp",
+        Language::Python => "python",
+    };
+    let Some(Value::Object(sets)) = record.fields.get(key) else {
+        return Ok(None);
+    };
+    let id = id_of(&["task_id", "id", "slug", "question_id"])?;
+    let set =
+        (sets.iter()).find(|(name, _)| *name == model || name.split('/').next() == Some(model));
+    let answers = set.into_iter().flat_map(|(_, set)| codes(set));
+    Ok(Some(
+        answers
+            .map(|code| (id.clone(), Answer::Solution(code.into())))
+            .collect(),
+    ))
 }
 
 fn sample(mut record: Record<'_>) -> Result<(String, Answer), Defect> {
@@ -228,7 +291,7 @@ fn entries(path: &Path) -> Result<Vec<String>, Defect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Form, Language};
+    use crate::dataset::Form;
 
     fn problems() -> Vec<Problem> {
         ["HumanEval/0", "HumanEval/1"]
@@ -249,7 +312,7 @@ mod tests {
                     {\"task_id\": \"HumanEval/0\", \"completion\": \"\"}\n\
                     {\"task_id\": \"HumanEval/9\", \"completion\": \"c\"}\n\
                     {\"task_id\": \"HumanEval/9\", \"completion\": \"c\"}\n";
-        let imported = import_bytes("s", text.as_bytes(), &problems());
+        let imported = import_bytes("s", text.as_bytes(), &problems(), "m");
         assert_eq!(
             imported.answers["HumanEval/0"],
             [
@@ -260,6 +323,27 @@ mod tests {
         );
         assert_eq!(imported.unknown_tasks["HumanEval/9"], 2);
         assert!(imported.refused.is_empty());
+    }
+
+    #[test]
+    fn a_row_can_have_several_answers_or_sets_of_them() {
+        let text = "{\"name\": \"HumanEval_0_f\", \"task_id\": \"HumanEval/0\", \"completions\": [\"a\", \"b\"]}\n\
+                    {\"slug\": \"x\", \"question_id\": 0, \"task_id\": \"HumanEval/1\", \"python\": {\"me/repo\": [{\"code\": \"c\"}], \
+                    \"you/repo\": [{\"code\": \"d\"}, {\"code\": \"e\"}]}}\n";
+        let imported = import_bytes("s", text.as_bytes(), &problems(), "you");
+        assert_eq!(
+            imported.answers["HumanEval/0"],
+            [
+                Answer::Completion("a".into()),
+                Answer::Completion("b".into())
+            ]
+        );
+        assert_eq!(
+            imported.answers["HumanEval/1"],
+            [Answer::Solution("d".into()), Answer::Solution("e".into())]
+        );
+        let other = import_bytes("s", text.as_bytes(), &problems(), "nobody");
+        assert!(!other.answers.contains_key("HumanEval/1"));
     }
 
     #[test]
@@ -282,7 +366,7 @@ mod tests {
         let text = "{\"task_id\": \"HumanEval/0\"}\n{\"completion\": \"a\"}\nnonsense\n\
                     {\"task_id\": \"HumanEval/1\", \"completion\": 7}\n\
                     {\"task_id\": \"HumanEval/1\", \"completion\": \"\\u0000\"}\n";
-        let imported = import_bytes("s", text.as_bytes(), &problems());
+        let imported = import_bytes("s", text.as_bytes(), &problems(), "m");
         let messages: Vec<_> = imported.refused.iter().map(Defect::to_string).collect();
         assert!(messages[0].contains("line 1, problem `HumanEval/0`: neither"));
         assert!(messages[1].contains("line 2, field `task_id`: the field is missing"));
@@ -298,9 +382,9 @@ mod tests {
             let answer = "x".repeat(bytes);
             format!("{{\"task_id\": \"HumanEval/0\", \"completion\": \"{answer}\"}}")
         };
-        let imported = import_bytes("s", line(50_000_000).as_bytes(), &problems());
+        let imported = import_bytes("s", line(50_000_000).as_bytes(), &problems(), "m");
         assert_eq!(imported.answers["HumanEval/0"][0].text().len(), 50_000_000);
-        let imported = import_bytes("s", line(ANSWER_BYTES_MAX + 1).as_bytes(), &problems());
+        let imported = import_bytes("s", line(ANSWER_BYTES_MAX + 1).as_bytes(), &problems(), "m");
         assert!(imported.refused[0].to_string().contains("at most 67108864"));
     }
 
@@ -316,7 +400,7 @@ mod tests {
         }
         std::fs::write(task.join("3.py"), b"\xff").unwrap();
         std::fs::write(root.join("HumanEval_7/0.py"), "x").unwrap();
-        let imported = import(&root, &problems()).unwrap();
+        let imported = import(&root, &problems(), "m").unwrap();
         let answers: Vec<_> = imported.answers["HumanEval/0"]
             .iter()
             .map(Answer::text)

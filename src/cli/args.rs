@@ -20,19 +20,29 @@ pub(super) enum Command {
     /// Run one program and report its counters.
     Run(RunArgs),
     /// Evaluate models' samples on a data set: verdicts, pass@k, normalised runtime.
-    Evaluate(EvaluateArgs),
+    Evaluate(Box<EvaluateArgs>),
+    /// Compute metrics again from a store, without running anything.
+    Metrics(MetricsArgs),
+    /// Look into a store of results, export it, prune it.
+    Store(StoreArgs),
     /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
-    Demo(DemoArgs),
+    Demo(Box<DemoArgs>),
     /// Compare programs or models by speed: exactly in the simulator, with statistics natively.
     Compare(CompareArgs),
     /// Run the same candidates natively and simulated, and say how far both agree.
     Agree(AgreeArgs),
+    /// Measure and decide as published studies do.
+    Protocol(ProtocolArgs),
     /// Compare the timing models with captures of another simulator and print the table of errors.
     Calibrate(CalibrateArgs),
+    /// List the data sets that can be read, or check the files of one.
+    Datasets(DatasetsArgs),
     /// Say what this host has, what is missing and how to get it.
     Doctor(DoctorArgs),
     /// List the machine models, or print one with every effective value.
     Machines(MachinesArgs),
+    /// Look at your gem5, or have it write down a machine's whole configuration.
+    Gem5(Gem5CommandArgs),
 }
 
 /// Which processor is simulated.
@@ -56,6 +66,16 @@ pub(super) enum BackendChoice {
     Sim,
     /// The host processor, in a sandboxed child: CPU time and memory instead of counts.
     Native,
+    /// Your own gem5, on the same machine file: a process for each run.
+    Gem5,
+}
+
+/// Which gem5 is used.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Gem5Args {
+    /// gem5's executable, or its source tree once it is built; without, TICKMARK_GEM5 or PATH names it.
+    #[arg(long = "gem5", value_name = "PATH")]
+    pub(super) gem5: Option<PathBuf>,
 }
 
 /// What a program may use.
@@ -87,6 +107,14 @@ pub(super) struct RunArgs {
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
     #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
+    /// Copy gem5's output folder (statistics, configuration, its job) to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(super) gem5_out: Option<PathBuf>,
+    #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Print one JSON object instead of the program's output and a summary.
     #[arg(long)]
@@ -113,11 +141,29 @@ pub(super) struct RunArgs {
 /// How candidates are built and run.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CandidateArgs {
-    #[command(flatten)]
-    pub(super) machine: MachineArgs,
+    /// Machine model: a name from `tickmark machines`, or a TOML file; several, separated by commas or by repeating the
+    /// option, are evaluated side by side.
+    #[arg(
+        long = "machine",
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        default_value = "simple"
+    )]
+    pub(super) machines: Vec<String>,
+    /// Override one key of the machine models, such as `l2.ways=8`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
     /// Where candidates run.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(long, value_name = "DIR", conflicts_with = "gem5")]
+    pub(super) gem5_frozen: Option<PathBuf>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
@@ -151,50 +197,269 @@ pub(super) struct CandidateArgs {
     /// CPU time that the compiler may use, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(super) compile_cpu: u64,
+    /// Runs of each case, natively; the mean counts. In the simulator all runs are equal, so that one stands for all.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) repetitions: u32,
     /// Worker threads; without, one a processor. The results are the same.
     #[arg(long, value_name = "NUMBER")]
     pub(super) threads: Option<usize>,
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
-    /// The k of pass@k, separated by commas.
-    #[arg(long, value_name = "K,K", value_delimiter = ',', default_value = "1")]
-    pub(super) k: Vec<usize>,
-    /// Folder for the results (`results.jsonl`); an interrupted evaluation with the same folder goes on.
+    /// Folder for the results: `store.sqlite` holds what is found as it comes, `results.jsonl` the rows and the table
+    /// at the end. An interrupted evaluation with the same folder goes on.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Print the rows as JSON lines instead of the table.
+    /// Store for what is found, shared between evaluations; without, that of `--out`, or none that lasts.
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+    /// What is said of progress on standard error: a line now and then, nothing, or JSON lines.
+    #[arg(long, value_enum, default_value_t = ProgressChoice::Text)]
+    pub(super) progress: ProgressChoice,
+    /// Say nothing of progress: the same as `--progress none`.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) shown: ShownArgs,
+}
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgressChoice {
+    /// For people.
+    Text,
+    /// Not at all.
+    None,
+    /// For programs.
+    Json,
+}
+
+/// Which metrics are computed, over which population.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ReportArgs {
+    /// The k of pass@k, separated by commas: columns beside those of `--metric`.
+    #[arg(long, value_name = "K,K", value_delimiter = ',')]
+    pub(super) k: Vec<usize>,
+    /// The metrics, separated by commas: pass@K, normalised-runtime, speed-up, opt, beyond, win, eff@K, dps, net, nmu,
+    /// ntmu, beats and others (docs/metrics.md).
+    #[arg(long = "metric", value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(super) metrics: Vec<String>,
+    /// How the runtimes of a sample's cases become one: max, mean or sum.
+    #[arg(long, value_name = "NAME", default_value = "max")]
+    pub(super) aggregate: String,
+    /// Leave these models out of the population, separated by commas.
+    #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
+    pub(super) exclude: Vec<String>,
+    /// The model that speed-up, eff@k, DPS, NET, NMU, NTMU and %Beats compare with; without, `canonical`.
+    #[arg(long, value_name = "MODEL")]
+    pub(super) reference: Option<String>,
+    /// Add a table of normalised runtimes in pairs of models, each over the problems that both solve.
     #[arg(long)]
+    pub(super) pairwise: bool,
+    /// Add a table of rank correlations between the metrics, and between the machines.
+    #[arg(long)]
+    pub(super) stability: bool,
+    /// Show 95% intervals beside the values (the bootstrap over problems); the JSON always has them.
+    #[arg(long)]
+    pub(super) intervals: bool,
+    /// Resamples of the bootstrap; 0 for none.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2000)]
+    pub(super) resamples: usize,
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) bootstrap_seed: u64,
+}
+
+/// How tables are shown.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ShownArgs {
+    /// Form of the tables on standard output.
+    #[arg(long, value_enum, default_value_t = FormatChoice::Text)]
+    pub(super) format: FormatChoice,
+    /// Print the rows and the tables as JSON lines: the same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
-    /// Print the table as Markdown.
-    #[arg(long, conflicts_with = "json")]
+    /// Print the tables as Markdown: the same as `--format markdown`.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(super) markdown: bool,
+    /// Write a page with the tables, plots and every sample to this file; it needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+}
+
+/// A form of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FormatChoice {
+    /// Aligned columns.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// LaTeX, with booktabs.
+    Latex,
+    /// Comma-separated values, unrounded.
+    Csv,
+    /// JSON lines.
+    Json,
 }
 
 /// `tickmark evaluate`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct EvaluateArgs {
-    /// Form of the data set: humaneval, humaneval-x or stdio.
-    #[arg(long, value_name = "FORM")]
-    pub(super) dataset: String,
-    /// The data set: a file (`.gz` accepted), or a folder for stdio problems.
-    pub(super) problems: PathBuf,
+    /// Name of the data set, as `tickmark datasets` lists them.
+    #[arg(long, value_name = "NAME", required_unless_present = "plan")]
+    pub(super) dataset: Option<String>,
+    /// The data set's files (`.gz` accepted) or their folder.
+    #[arg(required_unless_present = "plan")]
+    pub(super) problems: Vec<PathBuf>,
     /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
     /// data set's own solutions. May be repeated.
-    #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
+    #[arg(long = "samples", value_name = "NAME=FILE", required_unless_present = "plan", num_args = 1..)]
     pub(super) samples: Vec<String>,
-    /// Language of the candidates of stdio problems: cpp or python.
+    /// A model whose answers were to improve those of another, for speed-up; may be repeated.
+    #[arg(long = "base", value_name = "NAME=BASE")]
+    pub(super) bases: Vec<String>,
+    /// Take only the first samples of each model and problem.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) first: Option<usize>,
+    /// Take only these problems, by id, separated by commas.
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',')]
+    pub(super) only: Vec<String>,
+    /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// Who tells the right results that the files do not have: `reference` (the data set's own solutions) or
+    /// `agreement` (what most of the models' first answers give).
+    #[arg(long, value_name = "WHO", default_value = "reference")]
+    pub(super) expected: String,
+    /// A plan file (TOML) that names data, samples and options; options that are given here win.
+    #[arg(long, value_name = "FILE")]
+    pub(super) plan: Option<PathBuf>,
+    /// Folder that the paths of the plan start from; without, the plan's own.
+    #[arg(long, value_name = "DIR", requires = "plan")]
+    pub(super) data: Option<PathBuf>,
+    /// Write the hashes of data, machines and toolchain into the plan file, and run nothing.
+    #[arg(long, requires = "plan")]
+    pub(super) lock: bool,
+    /// Options as a study has them: niu2024 or pie2024 (docs/metrics.md); options that are given here win.
+    #[arg(long, value_name = "NAME")]
+    pub(super) preset: Option<String>,
+    /// Name of the study in the store; without, that of the plan, or the form of the data set.
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
 }
 
-/// `tickmark demo`.
+/// `tickmark datasets`.
 #[derive(Debug, Args)]
+pub(super) struct DatasetsArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<DatasetsCommand>,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What `tickmark datasets` can do besides listing.
+#[derive(Debug, Subcommand)]
+pub(super) enum DatasetsCommand {
+    /// Say how many problems of the files can be used, and why the others cannot.
+    Check(DatasetsCheckArgs),
+}
+
+/// `tickmark datasets check`.
+#[derive(Debug, Args)]
+pub(super) struct DatasetsCheckArgs {
+    /// Name of the data set.
+    pub(super) name: String,
+    /// Its files (`.gz` accepted) or their folder.
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Language of the candidates where the data set serves both: cpp or python.
+    #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
+    pub(super) language: String,
+    /// Also build the driver of every problem that has a template.
+    #[arg(long)]
+    pub(super) build: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `tickmark demo`.
+#[derive(Clone, Debug, Args)]
 pub(super) struct DemoArgs {
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark metrics`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct MetricsArgs {
+    /// The store: a file, or the folder that was given with `--out`.
+    pub(super) store: PathBuf,
+    /// The study: its name, or the beginning of its key; needed where the store holds several.
+    #[arg(long, value_name = "NAME|KEY")]
+    pub(super) study: Option<String>,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) shown: ShownArgs,
+}
+
+/// `tickmark store`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct StoreArgs {
+    #[command(subcommand)]
+    pub(super) command: StoreCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum StoreCommand {
+    /// List the studies and how far each is.
+    Show {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// Print JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the stored facts, ordered by key: the same facts give the same bytes.
+    Export {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// JSON lines or CSV.
+        #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+        format: ExportFormat,
+        /// Only this table: build, measurement, result, study, study_sample or content. CSV needs it.
+        #[arg(long, value_name = "NAME")]
+        table: Option<String>,
+        /// The rows of this study, as `results.jsonl` has them, in place of tables.
+        #[arg(long, value_name = "NAME|KEY", conflicts_with = "table")]
+        study: Option<String>,
+    },
+    /// Remove studies, and the facts that no other study uses.
+    Prune {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// Study to remove: its name, or the beginning of its key; may be repeated.
+        #[arg(long = "study", value_name = "NAME|KEY")]
+        studies: Vec<String>,
+        /// Remove only facts that no study uses.
+        #[arg(long, conflicts_with = "studies", required_unless_present = "studies")]
+        unused: bool,
+    },
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExportFormat {
+    /// JSON lines.
+    Jsonl,
+    /// Comma-separated values.
+    Csv,
 }
 
 /// What is compared natively.
@@ -215,7 +480,7 @@ pub(super) enum MetricChoice {
 pub(super) struct EntrantArgs {
     /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
     /// `--dataset`: models as NAME=FILE of samples, or `canonical`; the first sample of each problem counts.
-    #[arg(value_name = "ENTRANT", required = true, num_args = 2..)]
+    #[arg(value_name = "ENTRANT", required = true)]
     pub(super) entrants: Vec<std::ffi::OsString>,
     /// Form of the data set whose problems the models answer.
     #[arg(long, value_name = "FORM", requires = "problems")]
@@ -236,9 +501,10 @@ pub(super) struct EntrantArgs {
     /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
     #[arg(long)]
     pub(super) run_untrusted: bool,
-    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order.
-    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
-    pub(super) repetitions: usize,
+    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order; without, 30 (3 for
+    /// `dseffi2026`).
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) repetitions: Option<usize>,
     /// Native runs: runs of each before them, judged but not timed.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) warm_up: usize,
@@ -315,9 +581,128 @@ pub(super) struct AgreeArgs {
     pub(super) markdown: bool,
 }
 
+/// `tickmark protocol`.
+#[derive(Debug, Args)]
+pub(super) struct ProtocolArgs {
+    #[command(subcommand)]
+    pub(super) protocol: ProtocolCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProtocolCommand {
+    /// Le et al. 2026: is the performant solution of a task faster than the canonical one?
+    Le2026(LeArgs),
+    /// DSEffi-Bench 2026: data-science code on generated inputs, against the spectrum of all solutions.
+    Dseffi2026(DseffiArgs),
+    /// JETO 2026: does a patch make the tests of a Java project faster?
+    Jeto2026(JetoArgs),
+}
+
+/// `tickmark protocol le2026`.
+#[derive(Debug, Args)]
+pub(super) struct LeArgs {
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// CPU time that a run of a suite may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(super) limit: u64,
+    /// Take wall-clock time instead of CPU time natively.
+    #[arg(long)]
+    pub(super) wall_time: bool,
+    /// Only simulate: nothing runs on this host itself.
+    #[arg(long)]
+    pub(super) simulated_only: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol dseffi2026`.
+#[derive(Debug, Args)]
+pub(super) struct DseffiArgs {
+    /// The instances, as JSON lines (`.gz` accepted).
+    #[arg(long, value_name = "FILE")]
+    pub(super) instances: PathBuf,
+    #[command(flatten)]
+    pub(super) entrants: EntrantArgs,
+    /// Run in the simulator instead of natively.
+    #[arg(long)]
+    pub(super) simulated: bool,
+    /// Use only the first stress inputs of each instance, as simulation is slower; the report says so.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) stress_inputs: Option<usize>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
+/// `tickmark protocol jeto2026`.
+#[derive(Debug, Args)]
+pub(super) struct JetoArgs {
+    /// The original tree.
+    #[arg(long, value_name = "DIR", conflicts_with = "recorded")]
+    pub(super) original: Option<PathBuf>,
+    /// The patch (unified diff), or the ground truth where a test class is judged.
+    #[arg(long, value_name = "FILE")]
+    pub(super) patch: Option<PathBuf>,
+    /// Judge this generated test class, alone, on the original against the ground truth.
+    #[arg(long, value_name = "FILE")]
+    pub(super) test_class: Option<PathBuf>,
+    /// Line of shell that builds a tree; run once in each.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) build: Option<String>,
+    /// Line of shell that runs the tests and writes JUnit's XML; TICKMARK_TEST_CLASSES and TICKMARK_MODULES tell which.
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) test: Option<String>,
+    /// Folder of the XML reports within a tree; emptied before each round.
+    #[arg(long, value_name = "DIR", default_value = "target/surefire-reports")]
+    pub(super) reports: PathBuf,
+    /// Rounds of both trees behind one of warm-up.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(super) rounds: usize,
+    /// Wall-clock limit of a command in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(super) limit: u64,
+    /// Judge recorded rounds instead: `original/round-N` and `patched/round-N` with the XML reports below.
+    #[arg(long, value_name = "DIR")]
+    pub(super) recorded: Option<PathBuf>,
+    /// Ask for 10% at p 0.05 instead of 5% at p 0.10.
+    #[arg(long)]
+    pub(super) conservative: bool,
+    /// Let the project's commands run on this host, without a sandbox.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
+}
+
 /// `tickmark calibrate`.
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArgs {
+    /// Compare with your own gem5, which runs the same programs now: the shipped microbenchmarks, or with `--captures`
+    /// the executables of that folder.
+    #[arg(long, value_name = "gem5", value_parser = ["gem5"])]
+    pub(super) backend: Option<String>,
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "gem5",
+        requires = "backend"
+    )]
+    pub(super) gem5_frozen: Option<PathBuf>,
     /// Folder of captures: `summary.jsonl` and the executables under `micro/` and `programs/`.
     #[arg(long, value_name = "DIR")]
     pub(super) captures: Option<PathBuf>,
@@ -341,6 +726,51 @@ pub(super) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// `tickmark gem5`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CommandArgs {
+    #[command(subcommand)]
+    pub(super) command: Gem5Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Gem5Command {
+    /// Find gem5, say what it is, and whether it can run the machines that it is compared on.
+    Check(Gem5CheckArgs),
+    /// Have gem5 write the complete configuration of a machine, for runs in process or to read.
+    Freeze(Gem5FreezeArgs),
+    /// Run one job of a frozen configuration: what this program starts for itself.
+    #[command(hide = true)]
+    Worker {
+        /// The job.
+        job: PathBuf,
+    },
+}
+
+/// `tickmark gem5 check`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5CheckArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `tickmark gem5 freeze`.
+#[derive(Debug, Args)]
+pub(super) struct Gem5FreezeArgs {
+    #[command(flatten)]
+    pub(super) gem5: Gem5Args,
+    #[command(flatten)]
+    pub(super) machine: MachineArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// Folder for the configuration: `config.ini` as gem5 writes it, and `frozen.json`, which says of what it is.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
 }
 
 /// `tickmark machines`.

@@ -1,7 +1,6 @@
 //! `tickmark compare` and `tickmark agree`.
 use super::args::{AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, cache_folder};
 use super::error::CliError;
-use super::run::mebibytes;
 use super::{Status, evaluate, machines, print_data};
 use crate::artifact::{
     Artifact, BuildFailure, BuildOptions, ElfArtifact, Linking, Toolchain, ToolchainOptions, build,
@@ -16,7 +15,7 @@ use crate::compare::{
     Rules, Task, agree as agreement, decide, exact, overall, run_interleaved,
 };
 use crate::dataset::{self, DatasetForm, Form, Language, Problem, TestCase};
-use crate::evaluation::Programs;
+use crate::evaluation::{Authority, Completion, Programs};
 use crate::measurement::BackendFailure;
 use crate::report::{self, Cell, Table, number};
 use crate::sim::machine::{Kind, Machine, catalog};
@@ -32,16 +31,25 @@ use std::time::{Duration, Instant};
 
 /// Version of the JSON objects that both commands print; docs/formats.md describes them.
 const SCHEMA_VERSION: u32 = 1;
+/// Timed runs natively where nothing else is asked for.
+pub(super) const REPETITIONS: usize = 30;
 
 /// Everything that both commands make of their arguments before they run anything.
-struct Setup {
-    tasks: Vec<Task>,
-    names: Vec<String>,
+pub(super) struct Setup {
+    pub(super) tasks: Vec<Task>,
+    pub(super) names: Vec<String>,
     limits: Limits,
     toolchain: Toolchain,
 }
 
 pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
+    if args.backend == BackendChoice::Gem5 {
+        return Err(CliError::usage(
+            "`compare` takes its runs from the simulator or the host, not from gem5",
+            "compare with `--backend sim` on the machine that follows gem5, or put two samples into `tickmark evaluate \
+             --backend gem5`",
+        ));
+    }
     let natively = args.backend == BackendChoice::Native;
     let machine = machines::resolve(&args.entrants.machine)?;
     let setup = setup(&args.entrants, natively)?;
@@ -54,6 +62,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
         args.metric,
         natively,
         machine.kind() != Kind::Atomic,
+        REPETITIONS,
     )?;
     let (runs, mut notes) = if natively {
         natively_run(&args.entrants, &setup, &protocol)?
@@ -119,8 +128,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
 pub(super) fn agree(args: &AgreeArgs) -> Result<Status, CliError> {
     let machine = machines::resolve(&args.entrants.machine)?;
     let setup = setup(&args.entrants, true)?;
-    let native_protocol = protocol(&args.entrants, args.metric, true, true)?;
-    let sim_protocol = protocol(&args.entrants, None, false, machine.kind() != Kind::Atomic)?;
+    let native_protocol = protocol(&args.entrants, args.metric, true, true, REPETITIONS)?;
+    let sim_protocol = protocol(
+        &args.entrants,
+        None,
+        false,
+        machine.kind() != Kind::Atomic,
+        REPETITIONS,
+    )?;
     let (reference, notes) = natively_run(&args.entrants, &setup, &native_protocol)?;
     let simulated = simulate(&args.entrants, machine.clone(), &setup, &sim_protocol)?;
     let rules = Rules::default();
@@ -206,7 +221,7 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<Status, CliError> {
     })
 }
 
-fn render(table: &Table, markdown: bool) -> String {
+pub(super) fn render(table: &Table, markdown: bool) -> String {
     if markdown {
         report::to_markdown(table)
     } else {
@@ -224,7 +239,7 @@ fn range(name: &str, value: f64, low: f64, high: f64) -> Result<f64, CliError> {
     ))
 }
 
-fn statistics(error: crate::stats::StatsError) -> CliError {
+pub(super) fn statistics(error: crate::stats::StatsError) -> CliError {
     CliError {
         message: error.to_string(),
         hint: "raise `--repetitions`, or look at the values with `--json`".to_owned(),
@@ -232,13 +247,15 @@ fn statistics(error: crate::stats::StatsError) -> CliError {
     }
 }
 
-fn protocol(
+pub(super) fn protocol(
     args: &EntrantArgs,
     metric: Option<MetricChoice>,
     natively: bool,
     cycles: bool,
+    repetitions: usize,
 ) -> Result<Protocol, CliError> {
-    if args.repetitions == 0 {
+    let repetitions = args.repetitions.unwrap_or(repetitions);
+    if repetitions == 0 {
         return Err(CliError::usage(
             "`--repetitions 0` measures nothing",
             "30 is the default",
@@ -254,31 +271,75 @@ fn protocol(
         None => Quantity::Instructions,
     };
     Ok(Protocol {
-        repetitions: if natively { args.repetitions } else { 1 },
+        repetitions: if natively { repetitions } else { 1 },
         warm_up: if natively { args.warm_up } else { 0 },
         seed: args.seed,
         quantity,
         aggregate: Aggregate::Max,
+        case_limit: None,
     })
 }
 
-/// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
-fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
+/// Refuses native runs of candidates that the user did not allow.
+pub(super) fn check_trust(args: &EntrantArgs, natively: bool) -> Result<(), CliError> {
     if natively && !args.run_untrusted {
         return Err(CliError::usage(
             "candidates would run on this host itself",
             "where you trust the sandbox of docs/isolation.md with them, add `--run-untrusted`",
         ));
     }
-    let limits = Limits {
-        instructions: args.limits.max_instructions,
-        memory_bytes: mebibytes(args.limits.max_memory, "max-memory")?,
-        stack_bytes: mebibytes(args.limits.max_stack, "max-stack")?,
-        output_bytes: mebibytes(args.limits.max_output, "max-output")?,
+    Ok(())
+}
+
+fn enough(args: &EntrantArgs) -> Result<(), CliError> {
+    if args.entrants.len() < 2 {
+        return Err(CliError::usage(
+            "one entrant alone cannot be compared",
+            "give two or more",
+        ));
+    }
+    Ok(())
+}
+
+/// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
+pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
+    check_trust(args, natively)?;
+    enough(args)?;
+    let limits = args.limits.limits()?;
+    let (toolchain, options) = tools(args)?;
+    let (tasks, names) = match &args.dataset {
+        Some(form) => {
+            let loaded = load(form, args, &toolchain)?;
+            model_tasks(loaded, args, false, &toolchain, &options)?
+        }
+        None => program_tasks(args, &toolchain, &options, &limits)?,
     };
+    Ok(Setup {
+        tasks,
+        names,
+        limits,
+        toolchain,
+    })
+}
+
+/// Models on these problems, whose own solutions are the last entrant.
+pub(super) fn setup_of(args: &EntrantArgs, problems: Vec<Problem>) -> Result<Setup, CliError> {
+    let limits = args.limits.limits()?;
+    let (toolchain, options) = tools(args)?;
+    let (tasks, names) = model_tasks(problems, args, true, &toolchain, &options)?;
+    Ok(Setup {
+        tasks,
+        names,
+        limits,
+        toolchain,
+    })
+}
+
+fn tools(args: &EntrantArgs) -> Result<(Toolchain, BuildOptions), CliError> {
     let toolchain = Toolchain::new(ToolchainOptions {
         compiler: args.compiler.clone(),
         python: args.python.clone(),
+        cache: Some(cache_folder()),
     });
     let usage = |error: String| CliError::usage(error, String::new());
     let options = BuildOptions {
@@ -291,24 +352,10 @@ fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
         isa: args.isa.parse().map_err(usage)?,
         ..BuildOptions::default()
     };
-    let (tasks, names) = match &args.dataset {
-        Some(form) => data_set_tasks(form, args, &toolchain, &options)?,
-        None => program_tasks(args, &toolchain, &options, &limits)?,
-    };
-    Ok(Setup {
-        tasks,
-        names,
-        limits,
-        toolchain,
-    })
+    Ok((toolchain, options))
 }
 
-fn data_set_tasks(
-    form: &str,
-    args: &EntrantArgs,
-    toolchain: &Toolchain,
-    options: &BuildOptions,
-) -> Result<(Vec<Task>, Vec<String>), CliError> {
+fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Problem>, CliError> {
     let form: DatasetForm = form.parse().map_err(|e: String| CliError::usage(e, ""))?;
     let path = args.problems.as_ref().ok_or_else(|| {
         CliError::usage(
@@ -327,22 +374,38 @@ fn data_set_tasks(
         }
     };
     let loaded = dataset::load(form, path, language)?;
+    let programs = Programs::new(toolchain, &cache_folder())?;
+    let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
+    let (loaded, left_out) = completion.complete(loaded, &Authority::Reference);
     evaluate::tell_defects(&loaded.skipped);
+    evaluate::tell_defects(&left_out);
+    Ok(loaded.problems)
+}
+
+/// Builds the first sample of every model for every problem, and behind them the problems' own solutions if asked for.
+fn model_tasks(
+    problems: Vec<Problem>,
+    args: &EntrantArgs,
+    with_canonical: bool,
+    toolchain: &Toolchain,
+    options: &BuildOptions,
+) -> Result<(Vec<Task>, Vec<String>), CliError> {
     let mut models = Vec::new();
     for text in &args.entrants {
-        models.push(evaluate::model(&text.to_string_lossy(), &loaded.problems)?);
+        models.push(evaluate::model(&text.to_string_lossy(), &problems)?);
     }
-    let jobs: Vec<(usize, usize)> = (0..loaded.problems.len())
+    if with_canonical {
+        models.push(evaluate::model("canonical", &problems)?);
+    }
+    let jobs: Vec<(usize, usize)> = (0..problems.len())
         .flat_map(|problem| (0..models.len()).map(move |model| (problem, model)))
         .collect();
     eprintln!("building {} candidates", jobs.len());
     let built: Result<Vec<Result<Artifact, Verdict>>, BackendFailure> = (jobs.into_par_iter())
         .map(|(problem, model)| {
-            let problem = &loaded.problems[problem];
-            let answer = models[model]
-                .answers
-                .get(&problem.id)
-                .and_then(|answers| answers.first());
+            let problem = &problems[problem];
+            let answers = models[model].answers.get(&problem.id);
+            let answer = answers.and_then(|answers| answers.first());
             match answer.and_then(|answer| assemble(problem, answer)) {
                 Some(candidate) => artifact_of(&candidate, toolchain, options),
                 None => Ok(Err(Verdict::EmptyAnswer)),
@@ -351,7 +414,7 @@ fn data_set_tasks(
         .collect();
     let mut built = built?.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
-    let tasks = (loaded.problems.into_iter())
+    let tasks = (problems.into_iter())
         .map(|problem| Task {
             problem,
             entrants: (names.iter().zip(built.by_ref()))
@@ -492,7 +555,7 @@ fn simulator(args: &EntrantArgs, machine: Machine) -> Sim {
 }
 
 /// One run of each, in parallel: order and load change nothing.
-fn simulate(
+pub(super) fn simulate(
     args: &EntrantArgs,
     machine: Machine,
     setup: &Setup,
@@ -525,7 +588,7 @@ fn simulate(
 }
 
 /// The repeated runs on the host, one at a time, and what a reader must know of the host.
-fn natively_run(
+pub(super) fn natively_run(
     args: &EntrantArgs,
     setup: &Setup,
     protocol: &Protocol,
@@ -584,7 +647,7 @@ fn decision(
 }
 
 /// How far runs of one and the same entrant scatter: what no comparison can see through.
-fn noise_floor(runs: &[Vec<EntrantRuns>]) -> String {
+pub(super) fn noise_floor(runs: &[Vec<EntrantRuns>]) -> String {
     let spreads: Vec<f64> = (runs.iter().flatten())
         .filter(|runs| runs.values.len() > 1)
         .map(|runs| {

@@ -2,11 +2,13 @@
 use super::args::DoctorArgs;
 use super::error::CliError;
 use super::{Status, print_data};
-use crate::artifact::{Toolchain, ToolchainOptions, facts};
+use crate::artifact::{Fact, Toolchain, ToolchainOptions, facts};
+use crate::backend::gem5::Installation;
 use std::fmt::Write;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<Status, CliError> {
-    let facts = facts(&Toolchain::new(ToolchainOptions::default()));
+    let mut facts = facts(&Toolchain::new(ToolchainOptions::default()));
+    facts.push(gem5());
     let missing = facts
         .iter()
         .any(|fact| fact.required && fact.found.is_none());
@@ -39,4 +41,22 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Status, CliError> {
     } else {
         Status::Success
     })
+}
+
+/// The user's gem5, which nothing but `--backend gem5` needs.
+fn gem5() -> Fact {
+    let (found, remedy) = match Installation::find(None) {
+        Ok(gem5) => {
+            let place = gem5.executable.display();
+            (Some(format!("{place} ({})", gem5.describe())), None)
+        }
+        Err(failure) => (None, Some(failure.to_string())),
+    };
+    Fact {
+        name: "gem5",
+        purpose: "runs programs with `--backend gem5`",
+        found,
+        remedy,
+        required: false,
+    }
 }

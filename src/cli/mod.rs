@@ -5,12 +5,21 @@
 mod args;
 mod calibrate;
 mod compare;
+mod datasets;
 mod doctor;
 mod error;
 mod evaluate;
+mod gem5;
 mod machines;
+mod metrics;
+mod output;
+mod plan_file;
+mod preset;
 mod progress;
+mod protocol;
 mod run;
+mod samples;
+mod store;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -31,6 +40,8 @@ pub enum Status {
     Failure,
     /// `--verify-determinism` found runs of one job that differ.
     NotDeterministic,
+    /// It was asked to stop, by Ctrl-C or a signal: as the shell has it, 128 and the number of SIGINT.
+    Interrupted,
 }
 
 impl From<Status> for ExitCode {
@@ -41,13 +52,15 @@ impl From<Status> for ExitCode {
             Status::Usage => 2,
             Status::Failure => 3,
             Status::NotDeterministic => 4,
+            Status::Interrupted => 130,
         })
     }
 }
 
 /// Runs the command of these arguments (the first is the program's name).
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed pipe while help is printed is nobody's failure.
@@ -61,13 +74,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
-        Command::Evaluate(args) => evaluate::evaluate(args),
-        Command::Demo(args) => evaluate::demo(args),
+        Command::Evaluate(args) => evaluate::evaluate(*args, &arguments),
+        Command::Demo(args) => evaluate::demo(*args),
+        Command::Metrics(args) => metrics::metrics(&args),
+        Command::Store(args) => store::store(&args.command),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
+        Command::Protocol(args) => protocol::protocol(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Datasets(args) => datasets::datasets(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Machines(args) => machines::machines(&args),
+        Command::Gem5(args) => gem5::gem5(&args),
     };
     match result {
         Ok(status) => status.into(),

@@ -4,6 +4,7 @@ use super::error::CliError;
 use super::{Status, machines, print_data};
 use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existing};
 use crate::backend::Backend;
+use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::backend::verified::Verified;
@@ -58,6 +59,7 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
         .map(OsString::into_vec)
         .collect();
     let stdin = read_stdin()?;
+    let mut statistics = None;
     let measurement = match args.backend {
         BackendChoice::Sim => {
             let sim = Sim::new(Options {
@@ -80,7 +82,9 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
                 sim.run_with_arguments(&artifact, &arguments, &stdin, &limits)?
             }
         }
-        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            return Err(not_for_native());
+        }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.limits.max_wall));
             let measurement = native.run_with_arguments(&artifact, &arguments, &stdin, &limits)?;
@@ -90,9 +94,29 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
             }
             measurement
         }
+        BackendChoice::Gem5 => {
+            let gem5 = Gem5::new(gem5::Options {
+                machine: machine.clone(),
+                executable: args.gem5.gem5.clone(),
+                wall_clock: Duration::from_secs(args.limits.max_wall),
+                seed: args.seed,
+                keep: args.gem5_out.clone(),
+                frozen: args.gem5_frozen.clone(),
+            })?;
+            super::gem5::tell(&gem5);
+            let detailed = gem5.run_in_detail(&artifact, &arguments, &stdin, &limits)?;
+            super::gem5::tell_not_applied(&gem5);
+            let mut object = super::gem5::provenance(&gem5);
+            object["statistics"] = json!(detailed.statistics);
+            statistics = Some(object);
+            detailed.measurement
+        }
     };
     if args.json {
-        let object = to_json(&measurement, &artifact, program, &machine);
+        let mut object = to_json(&measurement, &artifact, program, &machine);
+        if let Some(statistics) = statistics {
+            object["gem5"] = statistics;
+        }
         print_data(format!("{object}\n"))?;
     } else {
         print_data(&measurement.stdout)?;
@@ -186,6 +210,7 @@ fn artifact_of(
         let toolchain = Toolchain::new(ToolchainOptions {
             python: (!name.starts_with("python3") || program.to_string_lossy().contains('/'))
                 .then(|| program.into()),
+            cache: Some(cache_folder()),
             ..ToolchainOptions::default()
         });
         let artifact = crate::artifact::build(&candidate, &toolchain, &Default::default())
@@ -235,7 +260,7 @@ fn summarise(measurement: &Measurement) {
     let line = |name: &str, value: String| eprintln!("{name:<24} {value}");
     line("machine", measurement.machine.clone());
     // The host tells no counts: a zero would be a wrong number.
-    if measurement.backend != BackendName::Native {
+    if measurement.backend != BackendName::Native && counters.instructions > 0 {
         line("instructions", counters.instructions.to_string());
         line("micro_ops", counters.micro_ops.to_string());
         line("system_calls", counters.system_calls.to_string());
@@ -246,7 +271,9 @@ fn summarise(measurement: &Measurement) {
     if let Some(time) = counters.simulated_time_ps {
         line("simulated_time_ps", time.to_string());
     }
-    line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
+    if measurement.backend != BackendName::Gem5 {
+        line("peak_memory_bytes", counters.peak_memory_bytes.to_string());
+    }
     for (name, value) in &counters.parts {
         line(name, value.to_string());
     }
@@ -261,16 +288,27 @@ fn summarise(measurement: &Measurement) {
 /// The counters as `--json` shows them: those that the backend has.
 fn counters_json(measurement: &Measurement) -> Value {
     let mut value = serde_json::to_value(&measurement.counters).unwrap_or(Value::Null);
-    if measurement.backend == BackendName::Native
-        && let Some(object) = value.as_object_mut()
-    {
-        for absent in [
+    let absent: &[&str] = match measurement.backend {
+        BackendName::Sim => &[],
+        BackendName::Native => &[
             "instructions",
             "micro_ops",
             "system_calls",
             "memory_kib_cycles",
-        ] {
-            object.remove(absent);
+        ],
+        // A guest that faults ends gem5 before it has written any.
+        BackendName::Gem5 if measurement.counters.instructions == 0 => &[
+            "instructions",
+            "micro_ops",
+            "system_calls",
+            "memory_kib_cycles",
+            "peak_memory_bytes",
+        ],
+        BackendName::Gem5 => &["memory_kib_cycles", "peak_memory_bytes"],
+    };
+    if let Some(object) = value.as_object_mut() {
+        for name in absent {
+            object.remove(*name);
         }
     }
     value

@@ -98,6 +98,8 @@ pub struct Protocol {
     pub quantity: Quantity,
     /// How the cases of a run become one value.
     pub aggregate: Aggregate,
+    /// The largest value of a case, in the quantity's unit; a larger one is the verdict "time limit".
+    pub case_limit: Option<f64>,
 }
 
 /// The runs of one entrant on one task.
@@ -210,6 +212,9 @@ fn once<B: Backend>(
     }
     if values.is_empty() {
         return Ok(Err(Verdict::PrematureExit));
+    }
+    if (protocol.case_limit).is_some_and(|limit| values.iter().any(|value| *value > limit)) {
+        return Ok(Err(Verdict::TimeLimit { case: None }));
     }
     Ok(Ok(protocol.aggregate.of(&values)))
 }

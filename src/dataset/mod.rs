@@ -2,13 +2,24 @@
 //!
 //! One loader a file form. A defect of the file as a whole ends the loading; a defect of one problem leaves that
 //! problem out, with the place and the reason in [`Loaded::skipped`], and the rest goes on.
+mod assertions;
+mod calls;
+pub mod catalogue;
+mod coffe;
 pub(crate) mod cpp_text;
 mod defect;
+mod enamel;
 mod humaneval;
 mod humaneval_x;
 pub(crate) mod json_lines;
+mod leetcode;
+pub(crate) mod leetcode_dataset;
+mod leetcode_eval;
 mod mbpp;
 mod multipl_e;
+mod plus;
+mod rows;
+mod rules;
 pub(crate) mod signature;
 mod stdio;
 mod value;
@@ -21,7 +32,7 @@ pub(crate) use value::as_float;
 
 use crate::verdict::Judging;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A programming language of candidates.
@@ -157,7 +168,7 @@ pub struct TestCase {
     pub alternatives: Vec<Arc<[u8]>>,
 }
 
-/// The forms of data sets that can be read.
+/// The data sets that can be read.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
@@ -165,34 +176,63 @@ pub struct TestCase {
 pub enum DatasetForm {
     /// HumanEval's JSON lines: Python functions.
     Humaneval,
+    /// HumanEval+: the same with many inputs.
+    HumanevalPlus,
     /// HumanEval-X's JSON lines for C++: C++ functions.
     HumanevalX,
     /// MBPP, sanitized or not: Python functions.
     Mbpp,
+    /// MBPP+: Python functions with many inputs.
+    MbppPlus,
     /// MultiPL-E for C++: C++ functions.
     MultiplE,
+    /// LeetCodeEval: classes in C++ or Python, with the examples of the description.
+    #[serde(rename = "leetcodeeval")]
+    LeetcodeEval,
+    /// LeetCodeDataset: classes in C++ or Python, with tests.
+    LeetcodeDataset,
+    /// COFFE, function level: Python functions with stressful inputs.
+    CoffeFunction,
+    /// ENAMEL: Python functions with generators of large inputs.
+    Enamel,
     /// Programs with inputs and outputs: folders or JSON lines.
     Stdio,
+    /// A plain form for functions and classes that are called.
+    Calls,
 }
 
 impl DatasetForm {
-    /// Every form, in the order in which help lists them.
-    pub const ALL: [Self; 5] = [
+    /// Every data set, in the order in which help lists them.
+    pub const ALL: [Self; 12] = [
         Self::Humaneval,
+        Self::HumanevalPlus,
         Self::HumanevalX,
         Self::Mbpp,
+        Self::MbppPlus,
         Self::MultiplE,
+        Self::LeetcodeEval,
+        Self::LeetcodeDataset,
+        Self::CoffeFunction,
+        Self::Enamel,
         Self::Stdio,
+        Self::Calls,
     ];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Humaneval => "humaneval",
+            Self::HumanevalPlus => "humaneval-plus",
             Self::HumanevalX => "humaneval-x",
             Self::Mbpp => "mbpp",
+            Self::MbppPlus => "mbpp-plus",
             Self::MultiplE => "multipl-e",
+            Self::LeetcodeEval => "leetcodeeval",
+            Self::LeetcodeDataset => "leetcode-dataset",
+            Self::CoffeFunction => "coffe-function",
+            Self::Enamel => "enamel",
             Self::Stdio => "stdio",
+            Self::Calls => "calls",
         }
     }
 }
@@ -200,7 +240,7 @@ impl DatasetForm {
 impl std::str::FromStr for DatasetForm {
     type Err = String;
 
-    /// Errors name the forms that exist.
+    /// Errors name the data sets that exist.
     fn from_str(name: &str) -> Result<Self, String> {
         (Self::ALL.into_iter().find(|form| form.name() == name)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join("`, `");
@@ -216,33 +256,93 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// Problems and lines that were left out, and why.
     pub skipped: Vec<Defect>,
+    /// Cases of usable problems that were left out, and why.
+    pub left_out: Vec<Defect>,
 }
 
-/// Reads a data set from a path as users hold it, `.gz` accepted.
-///
-/// `language` is that of the candidates where the file does not tell (stdio problems); function problems ignore it.
+/// Reads a data set from a path as users hold it, `.gz` accepted; see [`load_all`].
 ///
 /// # Errors
 /// The path cannot be read, or holds no problem at all.
 pub fn load(form: DatasetForm, path: &Path, language: Language) -> Result<Loaded, Defect> {
-    if form == DatasetForm::Stdio && path.is_dir() {
-        return stdio::load_folder(path, language).and_then(|loaded| some_problem(path, loaded));
-    }
-    let bytes = json_lines::read(path)?;
-    some_problem(
-        path,
-        parse(form, &path.display().to_string(), &bytes, language),
-    )
+    load_all(form, &[path.to_owned()], language)
 }
 
-/// Reads a data set from the bytes of a JSON-lines file; `file` is its name in messages.
+/// Reads a data set from the files that its users hold, `.gz` accepted. A folder stands for its files.
+///
+/// `language` is that of the candidates where the files do not tell (stdio problems) or serve several (LeetCode).
+///
+/// # Errors
+/// A path cannot be read, or there is no problem at all.
+pub fn load_all(
+    form: DatasetForm,
+    paths: &[PathBuf],
+    language: Language,
+) -> Result<Loaded, Defect> {
+    let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+    if form == DatasetForm::Stdio && paths.len() == 1 && first.is_dir() {
+        return stdio::load_folder(first, language).and_then(|loaded| some_problem(first, loaded));
+    }
+    let files = files_of(paths)?;
+    let loaded = match form {
+        DatasetForm::HumanevalPlus | DatasetForm::MbppPlus => plus::load(&files)?,
+        DatasetForm::CoffeFunction => coffe::load(&files)?,
+        _ => {
+            let mut collector = Collector::default();
+            for path in &files {
+                let file = path.display().to_string();
+                let loaded = parse(form, &file, &json_lines::read(path)?, language);
+                collector.loaded.skipped.extend(loaded.skipped);
+                collector.loaded.left_out.extend(loaded.left_out);
+                for problem in loaded.problems {
+                    collector.add(&file, file.clone(), Ok(problem));
+                }
+            }
+            collector.loaded
+        }
+    };
+    some_problem(first, loaded)
+}
+
+/// The files, with folders replaced by the files in them.
+fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Defect> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let names = stdio::entries(path)?;
+            let inside = names.iter().map(|name| path.join(name));
+            files.extend(inside.filter(|path| path.is_file()));
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// Reads a data set from the bytes of one file; `file` is its name in messages. A data set that lies in several files
+/// needs [`load_all`].
 pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) -> Loaded {
     match form {
         DatasetForm::Humaneval => humaneval::parse(file, bytes),
+        DatasetForm::HumanevalPlus | DatasetForm::MbppPlus => {
+            plus::parse(&[(file.to_owned(), bytes.to_vec())])
+        }
         DatasetForm::HumanevalX => humaneval_x::parse(file, bytes),
         DatasetForm::Mbpp => mbpp::parse(file, bytes),
         DatasetForm::MultiplE => multipl_e::parse(file, bytes),
+        DatasetForm::LeetcodeEval => leetcode_eval::parse(file, bytes, language),
+        DatasetForm::LeetcodeDataset => leetcode_dataset::parse(file, bytes, language),
+        DatasetForm::CoffeFunction => Loaded {
+            skipped: vec![Defect::of_file(
+                file,
+                "is one of several files that belong together",
+                "name all of them",
+            )],
+            ..Loaded::default()
+        },
+        DatasetForm::Enamel => enamel::parse(file, bytes),
         DatasetForm::Stdio => stdio::parse(file, bytes, language),
+        DatasetForm::Calls => calls::parse(file, bytes, language),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Programs with inputs and outputs: folders with `input.N.txt` and `output.N.txt`, or JSON lines.
 //!
 //! A folder is one problem if it holds an `input.N.txt`, else a folder of problem folders; the folder's name is the
-//! id. In JSON lines an object is `{"id", "language"?, "tests": [{"input", "output"}]}`.
+//! id. In JSON lines an object is `{"id", "language"?, "tests": [{"input", "output"}], "judging"?}`.
 use super::json_lines::{Record, records};
+use super::rules;
 use super::{Collector, Defect, Form, Language, Loaded, Problem, TestCase};
+use crate::verdict::Judging;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -50,16 +52,33 @@ fn read(record: &Record<'_>, id: &str, default: Language) -> Result<Problem, Def
             name: (index + 1).to_string(),
             stdin: text("input")?,
             expected: text("output")?,
-            alternatives: Vec::new(),
+            alternatives: alternatives(test),
         });
     }
+    let judging = match record.fields.get("judging") {
+        None | Some(Value::Null) => Judging::default(),
+        Some(rule) => (super::Value::parse(&rule.to_string()))
+            .and_then(|rule| rules::read(&rule, "tokens"))
+            .map_err(|reason| {
+                let remedy = "write it as docs/judging.md says";
+                record.defect(reason, remedy).in_field("judging")
+            })?,
+    };
     Ok(Problem {
         id: id.into(),
         language,
         form: Form::Program { cases },
         canonical: record.optional_text("solution")?,
-        judging: crate::verdict::Judging::default(),
+        judging,
     })
+}
+
+/// Other right outputs of a test.
+fn alternatives(test: &Value) -> Vec<std::sync::Arc<[u8]>> {
+    let others = test.get("other_outputs").and_then(Value::as_array);
+    (others.into_iter().flatten())
+        .filter_map(|other| other.as_str().map(|text| text.as_bytes().into()))
+        .collect()
 }
 
 fn without_tests(record: &Record<'_>, reason: &str) -> Defect {
@@ -137,11 +156,12 @@ fn folder_problem(path: &Path, names: &[String], language: Language) -> Result<P
         language,
         form: Form::Program { cases },
         canonical: None,
-        judging: crate::verdict::Judging::default(),
+        judging: Judging::default(),
     })
 }
 
-fn entries(path: &Path) -> Result<Vec<String>, Defect> {
+/// The names in a folder, in order.
+pub(super) fn entries(path: &Path) -> Result<Vec<String>, Defect> {
     let unreadable = |error: std::io::Error| {
         let reason = format!("cannot list it: {error}");
         Defect::of_file(path.display(), reason, "check path and permissions")
@@ -225,6 +245,25 @@ mod tests {
         assert!(loaded.problems.is_empty());
         assert!(loaded.skipped[0].to_string().contains("`output.2.txt`"));
         std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_problem_can_have_a_rule_and_other_outputs() {
+        let text = "{\"id\": \"a\", \"tests\": [{\"input\": \"\", \"output\": \"x\", \"other_outputs\": [\"y\"]}], \
+                    \"judging\": {\"absolute\": 1e-6}}\n\
+                    {\"id\": \"b\", \"tests\": [{\"input\": \"\", \"output\": \"x\"}], \"judging\": {\"rule\": \"no\"}}\n";
+        let loaded = parse("f", text.as_bytes(), Language::Cpp);
+        let problem = &loaded.problems[0];
+        let Form::Program { cases } = &problem.form else {
+            panic!("not a program");
+        };
+        assert_eq!(&*cases[0].alternatives[0], b"y");
+        assert!(matches!(&problem.judging, Judging::Tokens(c) if c.tolerance.is_some()));
+        assert!(
+            loaded.skipped[0]
+                .to_string()
+                .contains("field `judging`: `no` is no rule")
+        );
     }
 
     #[test]

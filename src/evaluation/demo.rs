@@ -37,7 +37,6 @@ fn plan() -> Plan {
     };
     Plan {
         models: MODELS.map(model).into(),
-        ks: vec![1],
         ..Plan::default()
     }
 }
@@ -45,7 +44,7 @@ fn plan() -> Plan {
 fn add(plan: &mut Plan, form: DatasetForm, [problems, samples @ ..]: [&[u8]; 4]) {
     let loaded = dataset::parse(form, form.name(), problems, Language::Cpp);
     for (model, bytes) in plan.models.iter_mut().zip(samples) {
-        let imported = import_bytes(&model.name, bytes, &loaded.problems);
+        let imported = import_bytes(&model.name, bytes, &loaded.problems, &model.name);
         model.answers.extend(imported.answers);
     }
     plan.problems.extend(loaded.problems);

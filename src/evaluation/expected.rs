@@ -51,6 +51,7 @@ impl<'a> Completion<'a> {
         let mut complete = Loaded {
             problems: Vec::new(),
             skipped: loaded.skipped,
+            left_out: loaded.left_out,
         };
         let mut left_out = Vec::new();
         for outcome in problems {
@@ -322,7 +323,7 @@ mod tests {
         let programs = Programs::new(&toolchain, &folder).unwrap();
         let loaded = Loaded {
             problems: vec![problem],
-            skipped: Vec::new(),
+            ..Loaded::default()
         };
         Completion::new(&programs, None).complete(loaded, authority)
     }

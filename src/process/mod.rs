@@ -166,6 +166,26 @@ pub enum ProcessError {
     },
 }
 
+/// Makes a named pipe that only we may use.
+///
+/// # Errors
+/// What the kernel says; a path with a NUL byte.
+#[cfg(feature = "gem5")]
+pub fn make_pipe(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    system::make_pipe(&path)
+}
+
+/// Has the kernel send a signal to this process whenever a descriptor has something to read.
+///
+/// # Errors
+/// What the kernel says.
+#[cfg(feature = "gem5")]
+pub fn signal_on_data(descriptor: std::os::fd::RawFd, signal: i32) -> std::io::Result<()> {
+    system::signal_on_data(descriptor, signal)
+}
+
 /// Runs a program to its end or to its limits.
 ///
 /// Blocks. Safe to call from several threads at once.

@@ -74,6 +74,27 @@ pub(super) fn never_block(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a named pipe that only we may use.
+#[cfg(feature = "gem5")]
+pub(super) fn make_pipe(path: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: the path is a string that outlives the call.
+    unsafe { check(libc::mkfifo(path.as_ptr(), 0o600).into()) }.map(|_| ())
+}
+
+/// Has the kernel send a signal to this process whenever there is something to read.
+#[cfg(feature = "gem5")]
+pub(super) fn signal_on_data(descriptor: std::os::fd::RawFd, signal: i32) -> io::Result<()> {
+    // From fcntl.h; the crate does not have it.
+    const F_SETSIG: i32 = 10;
+    // SAFETY: settings of a descriptor that is open for the time of the calls.
+    unsafe {
+        check(libc::fcntl(descriptor, libc::F_SETOWN, libc::getpid()).into())?;
+        check(libc::fcntl(descriptor, F_SETSIG, signal).into())?;
+        check(libc::fcntl(descriptor, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK).into())?;
+    }
+    Ok(())
+}
+
 /// Sends one message without waiting and without SIGPIPE.
 pub(super) fn send(socket: BorrowedFd<'_>, message: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;

@@ -24,9 +24,11 @@ pub fn to_text(table: &Table) -> String {
     if !table.title.is_empty() {
         let _ = writeln!(text, "{}\n", table.title);
     }
-    write_row(&mut text, &table.columns, &widths, &left);
-    let rules: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
-    write_row(&mut text, &rules, &widths, &left);
+    if !table.columns.is_empty() {
+        write_row(&mut text, &table.columns, &widths, &left);
+        let rules: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
+        write_row(&mut text, &rules, &widths, &left);
+    }
     for row in &shown {
         write_row(&mut text, row, &widths, &left);
     }

@@ -239,6 +239,52 @@ mod tests {
         compare(expected.as_bytes(), got.as_bytes(), &comparison).is_none()
     }
 
+    /// Expected, got, absolute and relative tolerance, right.
+    type Case = (&'static str, &'static str, Option<(f64, f64)>, bool);
+    const CASES: [Case; 24] = [
+        ("9007199254740993", "9007199254740992", None, false),
+        (
+            "9007199254740993",
+            "9007199254740992",
+            Some((1.0, 1e-6)),
+            false,
+        ),
+        ("1 2", "1 2\n3", None, false),
+        ("1 2\n3", "1 2", None, false),
+        ("0.0005", "0", None, false),
+        ("0.0005", "0", Some((0.0, 1e-3)), false),
+        ("0.0005", "0", Some((1e-3, 0.0)), true),
+        ("1e9", "1000000000.5", Some((0.0, 1e-6)), true),
+        ("1e9", "1000000000.5", Some((0.0, 1e-12)), false),
+        ("0.1 0.2", "0.1000001 0.1999999", Some((1e-6, 0.0)), true),
+        ("0.1 0.2", "0.1000001", Some((1e-6, 0.0)), false),
+        ("nan", "nan", None, true),
+        ("nan", "0", Some((1e9, 1e9)), false),
+        ("inf", "1e308", Some((1e300, 1.0)), false),
+        ("", "", None, true),
+        ("", "\n", None, true),
+        ("", "x", None, false),
+        ("x", "", None, false),
+        ("1 2\n3\n", "1 2  \r\n3\r\n\r\n", None, true),
+        ("-0.0", "0.0", Some((1e-9, 0.0)), true),
+        ("-0.0", "0.0", None, false),
+        ("1\n2\n3\n", "1\n2\n", None, false),
+        ("1\n\n2", "1\n2", None, false),
+        ("Yes", "yes", Some((1.0, 1.0)), false),
+    ];
+
+    #[test]
+    fn the_cases_that_checkers_get_wrong_are_judged_right() {
+        for (expected, got, tolerance, right) in CASES {
+            let comparison = Comparison {
+                tolerance: tolerance.map(|(absolute, relative)| Tolerance { absolute, relative }),
+                nan: NanPolicy::Equal,
+            };
+            let judged = compare(expected.as_bytes(), got.as_bytes(), &comparison).is_none();
+            assert_eq!(judged, right, "{expected:?} {got:?} {tolerance:?}");
+        }
+    }
+
     #[test]
     fn integers_beyond_the_precision_of_a_double_are_exact() {
         assert!(!exact("9007199254740993", "9007199254740992"));

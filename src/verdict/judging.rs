@@ -5,7 +5,7 @@
 //! | exact | its bytes are the expected ones |
 //! | tokens | its lines and tokens are, as in `compare`; numbers within a tolerance where one is given |
 //! | values | it is the expected value as below |
-//! | presence | a truth value is the expected one, and any other value is there (is not `None`) as expected |
+//! | presence | it is there, or is not there, as expected: `None` and `False` are not there, all else is |
 //! | checker | a program says so |
 //!
 //! Where a case has several right answers, one of them is enough.
@@ -60,7 +60,8 @@ pub struct ValueRules {
     pub sequences_alike: bool,
     /// What of the order counts.
     pub order: Order,
-    /// A node stands for its value: where a number is expected, a tree is right if its root has it.
+    /// A node stands for its value: where a number is expected, a tree is right if its root has it; no node is the same
+    /// as an empty list.
     pub node_by_value: bool,
 }
 
@@ -96,14 +97,10 @@ const MATCHES_MAX: usize = 4_000_000;
 pub fn judge_value(expected: &[Value], got: &Value, judging: &Judging) -> Option<Difference> {
     let right = |expected: &Value| match judging {
         Judging::Values(rules) => values_equal(expected, got, rules),
-        Judging::Presence => match got {
-            Value::Bool(_) => values_equal(expected, got, &ValueRules::PYTHON),
-            _ => {
-                let there = Value::Bool(*got != Value::Null);
-                let wanted = Value::Bool(!matches!(expected, Value::Null | Value::Bool(false)));
-                there == wanted
-            }
-        },
+        Judging::Presence => {
+            let there = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+            there(expected) == there(got)
+        }
         Judging::Exact | Judging::Tokens(_) | Judging::Checker(_) => {
             values_equal(expected, got, &ValueRules::PYTHON)
         }
@@ -120,6 +117,10 @@ pub fn judge_value(expected: &[Value], got: &Value, judging: &Judging) -> Option
 
 /// Whether two values are equal under the rules.
 pub fn values_equal(expected: &Value, got: &Value, rules: &ValueRules) -> bool {
+    let is_empty = |value: &Value| *value == Value::Null || value.sequence() == Some(&[]);
+    if rules.node_by_value && is_empty(expected) && is_empty(got) {
+        return true;
+    }
     if rules.node_by_value
         && let (Value::Integer(_), Some([root, ..])) = (expected, got.sequence())
     {
@@ -356,6 +357,17 @@ mod tests {
         assert!(same("[1, 1, 2]", "(2, 1)", rules(Order::Sets)));
         assert!(!same("[1, 2]", "[2, 3]", rules(Order::Sets)));
         assert!(!same("[1, 2]", "(2, 1)", rules(Order::OuterFree)));
+    }
+
+    #[test]
+    fn a_node_stands_for_its_value_where_the_rule_says_so() {
+        let rules = ValueRules {
+            node_by_value: true,
+            ..ValueRules::PYTHON
+        };
+        assert!(same("5", "[5, 6, 2]", rules) && same("[]", "None", rules));
+        assert!(!same("5", "[6, 5]", rules) && !same("[1]", "None", rules));
+        assert!(!python("5", "[5, 6, 2]") && !python("[]", "None"));
     }
 
     #[test]

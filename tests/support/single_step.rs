@@ -76,6 +76,15 @@ pub(crate) fn single_step(program: &Path, marker: Option<u64>) -> Result<Steps, 
     Err(format!("more than {STEP_LIMIT} steps"))
 }
 
+/// What was counted between markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spans {
+    /// Where the stack began.
+    pub(crate) stack_pointer: u64,
+    /// Instructions of each span.
+    pub(crate) instructions: Vec<u64>,
+}
+
 /// Lets a command start with addresses that are not randomised, as those of a guest are not, and with a descriptor
 /// `device` to which it can write markers.
 pub(crate) fn like_a_guest(command: &mut Command, device: i32) -> Result<(), String> {
@@ -98,11 +107,11 @@ pub(crate) fn like_a_guest(command: &mut Command, device: i32) -> Result<(), Str
     Ok(())
 }
 
-/// The instructions of each span of a program between a `write` of `B` and one of `E` to the descriptor `device`, the
-/// second `write` included. Between spans the program runs at full speed; its other threads do so always.
+/// The instructions of each span of a program between a `write` of a marker `B` and one of `E` to the descriptor
+/// `device`, the second `write` included. Between spans the program runs at full speed; its other threads do so always.
 ///
 /// The caller says where its input and output go.
-pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<Vec<u64>, String> {
+pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<Spans, String> {
     like_a_guest(command, device)?;
     // SAFETY: a plain system call, allowed between fork and exec.
     unsafe {
@@ -111,6 +120,7 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
             _ => Err(std::io::Error::last_os_error()),
         });
     }
+    let _pinned = Pinned::new();
     let child = command.spawn().map_err(|e| e.to_string())?;
     let mut tracee = Tracee {
         pid: child.id() as i32,
@@ -119,9 +129,12 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
     tracee.wait_for_trap()?;
     let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
     tracee.request(libc::PTRACE_SETOPTIONS, 0, options as u64)?;
-    let mut spans = Vec::new();
+    let mut spans = Spans {
+        stack_pointer: tracee.registers()?.rsp,
+        instructions: Vec::new(),
+    };
     let mut signal = 0;
-    while tracee.run_to_marker(device, b'B', &mut signal)? {
+    while tracee.run_to_marker(b'B', &mut signal)? {
         let mut count = 0;
         let mut before = tracee.registers()?.rip;
         loop {
@@ -140,14 +153,14 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
                 count += 1;
             }
             before = registers.rip;
-            if tracee.is_marker(&registers, device, b'E')? {
+            if tracee.is_marker(&registers, b'E')? {
                 break;
             }
             if count > longest {
                 return Err(format!("a span of more than {longest} instructions"));
             }
         }
-        spans.push(count);
+        spans.instructions.push(count);
     }
     Ok(spans)
 }
@@ -155,6 +168,34 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
 struct Tracee {
     pid: i32,
     ended: bool,
+}
+
+/// This thread and the children that it starts on one processor, which makes a step a switch instead of a message to
+/// another processor; the old set of processors returns when this goes.
+struct Pinned(libc::cpu_set_t);
+
+impl Pinned {
+    fn new() -> Option<Self> {
+        // SAFETY: a set of bits, for which zero is a value; the calls read and write sets of our own.
+        unsafe {
+            let mut old: libc::cpu_set_t = std::mem::zeroed();
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            let size = size_of::<libc::cpu_set_t>();
+            if libc::sched_getaffinity(0, size, &raw mut old) != 0 {
+                return None;
+            }
+            let now = usize::try_from(libc::sched_getcpu()).ok()?;
+            libc::CPU_SET(now, &mut one);
+            (libc::sched_setaffinity(0, size, &raw const one) == 0).then_some(Self(old))
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: reads a set of our own.
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.0) };
+    }
 }
 
 /// Why a tracee stands still.
@@ -180,7 +221,7 @@ impl Tracee {
 
     /// Runs to the end of the next `write` of a marker; false where the program ends before. `signal` is what it is to
     /// be given first.
-    fn run_to_marker(&mut self, device: i32, kind: u8, signal: &mut u64) -> Result<bool, String> {
+    fn run_to_marker(&mut self, kind: u8, signal: &mut u64) -> Result<bool, String> {
         loop {
             self.request(libc::PTRACE_SYSCALL, 0, std::mem::take(signal))?;
             match self.wait()? {
@@ -188,7 +229,7 @@ impl Tracee {
                 Event::Stopped(stop) if stop == libc::SIGTRAP | 0x80 => {
                     let registers = self.registers()?;
                     let entered = registers.rax == (-i64::from(libc::ENOSYS)) as u64;
-                    if !entered && self.is_marker(&registers, device, kind)? {
+                    if !entered && self.is_marker(&registers, kind)? {
                         return Ok(true);
                     }
                 }
@@ -198,18 +239,13 @@ impl Tracee {
         }
     }
 
-    /// Whether a system call that has been made wrote this kind of marker.
-    fn is_marker(
-        &self,
-        registers: &libc::user_regs_struct,
-        device: i32,
-        kind: u8,
-    ) -> Result<bool, String> {
-        if registers.orig_rax != libc::SYS_write as u64 || registers.rdi as i32 != device {
+    /// Whether a system call that has been made wrote this kind of marker, to whatever descriptor: a shell duplicates it.
+    fn is_marker(&self, registers: &libc::user_regs_struct, kind: u8) -> Result<bool, String> {
+        if registers.orig_rax != libc::SYS_write as u64 || registers.rdx != 17 {
             return Ok(false);
         }
         let word = self.request(libc::PTRACE_PEEKDATA, registers.rsi, 0)?;
-        Ok(word as u8 == kind)
+        Ok(word.to_le_bytes() == [kind, b'0', b'1', b'2', b'3', b'4', b'5', b'6'])
     }
 
     fn registers(&self) -> Result<libc::user_regs_struct, String> {

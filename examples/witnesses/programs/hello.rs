@@ -22,7 +22,7 @@ fn main() {
         state ^= state << 17;
         state
     };
-    let mut values: Vec<u64> = (0..3000).map(|_| next() % 100_000).collect();
+    let mut values: Vec<u64> = (0..600).map(|_| next() % 100_000).collect();
     values.sort_unstable();
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     let mut hashed: HashMap<u64, u64, BuildHasherDefault<DefaultHasher>> = HashMap::default();

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { N = 24, LONG = 4096 };
+enum { N = 16, LONG = 1024 };
 static double a[N][N], b[N][N], c[N][N];
 static float line[LONG], smooth[LONG];
 static uint32_t words[LONG];

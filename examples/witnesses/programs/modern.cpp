@@ -59,7 +59,7 @@ int main() {
     mark_begin();
     unsigned long last = 0;
     for (auto numbers = fibonacci(90); numbers.next();) last = numbers.get();
-    std::vector<int> values(400);
+    std::vector<int> values(120);
     std::iota(values.begin(), values.end(), 1);
     long walked = 0;
     int step = 1;

@@ -5,7 +5,7 @@ for name in $(printf '%s\n' "${!ages[@]}" | sort); do echo "$name ${ages[$name]}
 printf '%s\n' "${list[@]}" | sort -r | head -2 | tr a-z A-Z
 printf B0123456789abcdef >&198
 a=0 b=1
-for ((i = 0; i < 60; i++)); do ((c = a + b, a = b, b = c)); done
+for ((i = 0; i < 20; i++)); do ((c = a + b, a = b, b = c)); done
 text="${list[*]}"
 text=${text//a/4}
 [[ $text =~ ([a-z]+)4([a-z]+) ]]

@@ -4,7 +4,7 @@ use warnings;
 open(my $device, '>&=', 198) or die;
 syswrite($device, "B0123456789abcdef");
 my %count;
-$count{$_ * 7919 % 101}++ for 1 .. 500;
+$count{$_ * 7919 % 101}++ for 1 .. 200;
 my @sorted = sort { $count{$b} <=> $count{$a} || $a <=> $b } keys %count;
 my $text = join ' ', map { "w$_" } @sorted[0 .. 20];
 (my $changed = $text) =~ s/(\d)(\d)/$2-$1/g;

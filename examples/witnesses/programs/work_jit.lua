@@ -30,5 +30,5 @@ local sum = 0
 for round = 1, 50 do for i = 0, 999 do sum = sum + points[i].x * points[i].y end end
 local text = {}
 for i = 1, 2000 do text[#text + 1] = tostring(i * 37 % 101) end
-print(mandelbrot(60), sieve(20000), sum, #table.concat(text), jit.status())
+print(mandelbrot(60), sieve(20000), sum, #table.concat(text), (jit.status()))
 print(bit.bxor(0xdeadbeef, 0x12345678), bit.tohex(bit.rol(0x80000001, 4)), 2 ^ 53, 1 / 3)

@@ -63,7 +63,8 @@ static inline long ask_kernel(long number, long first, const void *second, long 
 #error "the driver knows x86-64 only"
 #endif
 }
-constexpr long sys_read = 0, sys_write = 1, sys_clock_gettime = 228, process_cpu_time = 2;
+constexpr long sys_read = 0, sys_write = 1, sys_open = 2, sys_close = 3, sys_dup2 = 33, sys_unlink = 87,
+               sys_clock_gettime = 228, process_cpu_time = 2;
 
 static unsigned long cpu_time_ns() {
     long time[2] = {0, 0};
@@ -173,10 +174,27 @@ static void baseline() {
     empty();
 }
 
+// gem5 hands no descriptor over: there the channel has names, and what is read can be read only once.
+[[gnu::noinline, gnu::cold]] static bool open_by_name(int descriptor) {
+    constexpr const char *inputs = "/tickmark/inputs", *markers = "/tickmark/markers";
+    constexpr long write_only = 1;
+    long input = ask_kernel(sys_open, reinterpret_cast<long>(inputs), nullptr, 0);
+    if (input < 0) return false;
+    bool whole = ask_kernel(sys_read, input, begin_message + 1, nonce_bytes) == nonce_bytes;
+    ask_kernel(sys_close, input, nullptr, 0);
+    ask_kernel(sys_unlink, reinterpret_cast<long>(inputs), nullptr, 0);
+    long marker = ask_kernel(sys_open, reinterpret_cast<long>(markers), reinterpret_cast<void *>(write_only), 0);
+    if (!whole || marker < 0) return false;
+    ask_kernel(sys_dup2, marker, reinterpret_cast<void *>(static_cast<long>(descriptor)), 0);
+    ask_kernel(sys_close, marker, nullptr, 0);
+    return true;
+}
+
 // Before every constructor of the candidate's: the nonce can be read only once.
 static void start(int, char **, char **environment) {
     constexpr int descriptor = 198;
-    if (ask_kernel(sys_read, descriptor, begin_message + 1, nonce_bytes) != nonce_bytes) return;
+    if (ask_kernel(sys_read, descriptor, begin_message + 1, nonce_bytes) != nonce_bytes && !open_by_name(descriptor))
+        return;
     device = descriptor;
     begin_message[0] = 'B';
     memcpy(end_message, begin_message, head_bytes);

@@ -16,7 +16,21 @@ def main():
     write, read = os.write, os.read
     leave = os._exit
 
-    nonce = read(device, 65536)
+    try:
+        source, take = device, read
+        nonce = take(source, 65536)
+    except OSError:
+        # gem5 hands no descriptor over: there the channel has names, and what is read can be read only once.
+        source = os.open("/tickmark/inputs", os.O_RDONLY)
+        os.unlink("/tickmark/inputs")
+        markers = os.open("/tickmark/markers", os.O_WRONLY)
+        os.dup2(markers, device)
+        os.close(markers)
+        nonce = read(source, 16)
+
+        def take(source, _most):
+            return read(source, int(read(source, 8)))
+
     begin, end, done, failed, rehearsal = (kind + nonce for kind in (b"B", b"E", b"D", b"F", b"W"))
     part_kind, result_kind = b"P" + nonce, b"R" + nonce
     clocked = os.environ.pop("TICKMARK_CLOCK", None) == "1"
@@ -52,10 +66,10 @@ def main():
 
     def receive():
         """One text: its length in bytes as a message, then its bytes in messages."""
-        length = int(read(device, 65536))
+        length = int(take(source, 65536))
         parts = []
         while length > 0:
-            part = read(device, 65536)
+            part = take(source, 65536)
             if not part:
                 raise EOFError("the device ended early")
             parts.append(part)

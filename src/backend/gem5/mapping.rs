@@ -56,6 +56,8 @@ pub enum Value {
     Number(u64),
     /// A time.
     Picoseconds(u64),
+    /// A size of memory.
+    Bytes(u64),
     /// A truth.
     Truth(bool),
     /// A word of an enumeration.
@@ -66,7 +68,9 @@ impl Value {
     /// As gem5 writes it into `config.ini`, where a tick is a picosecond.
     pub fn in_config(&self) -> String {
         match self {
-            Self::Number(number) | Self::Picoseconds(number) => number.to_string(),
+            Self::Number(number) | Self::Picoseconds(number) | Self::Bytes(number) => {
+                number.to_string()
+            }
             Self::Truth(truth) => truth.to_string(),
             Self::Word(word) => (*word).to_owned(),
         }
@@ -79,6 +83,7 @@ impl Serialize for Value {
         match self {
             Self::Number(number) => serializer.serialize_u64(*number),
             Self::Picoseconds(time) => serializer.serialize_str(&format!("{time}ps")),
+            Self::Bytes(bytes) => serializer.serialize_str(&format!("{bytes}B")),
             Self::Truth(truth) => serializer.serialize_bool(*truth),
             Self::Word(word) => serializer.serialize_str(word),
         }
@@ -111,6 +116,8 @@ pub struct Unmapped {
 pub enum Rule {
     /// The same number.
     Same,
+    /// A size of memory.
+    Bytes,
     /// A time in picoseconds.
     Time,
     /// Half the time: gem5 splits it in two.
@@ -125,6 +132,24 @@ pub enum Rule {
     TotalOrder,
     /// The word of gem5's enumeration of clusivities.
     Clusivity,
+}
+
+impl Rule {
+    /// What it does, for people.
+    pub fn explain(self) -> String {
+        match self {
+            Self::Same | Self::Bytes => "the same".to_owned(),
+            Self::Time => "the same, in ps".to_owned(),
+            Self::HalfTime => "half of it, in ps".to_owned(),
+            Self::Plus(more) => format!("{more} more, which x86 and its microcode keep"),
+            Self::PerDevice => "divided by the 16 devices of a rank".to_owned(),
+            Self::PercentOfQueue => {
+                "in percent of the write queue's 128 places, rounded up".to_owned()
+            }
+            Self::TotalOrder => "`total` is true".to_owned(),
+            Self::Clusivity => "`mostly_excl` or `mostly_incl`".to_owned(),
+        }
+    }
 }
 
 /// Key, object, parameter, rule: everything that is one number or word.
@@ -205,28 +230,26 @@ pub const TABLE: &[(&str, &str, &str, Rule)] = &[
         Rule::Same,
     ),
     ("core.store_order", CPU, "needsTSO", Rule::TotalOrder),
-    ("l1i.size_bytes", L1I, "size", Rule::Same),
+    ("l1i.size_bytes", L1I, "size", Rule::Bytes),
     ("l1i.ways", L1I, "assoc", Rule::Same),
     ("l1i.tag_cycles", L1I, "tag_latency", Rule::Same),
     ("l1i.data_cycles", L1I, "data_latency", Rule::Same),
     ("l1i.response_cycles", L1I, "response_latency", Rule::Same),
     ("l1i.mshrs", L1I, "mshrs", Rule::Same),
-    ("l1i.inclusion", L1I, "clusivity", Rule::Clusivity),
-    ("l1d.size_bytes", L1D, "size", Rule::Same),
+    ("l1d.size_bytes", L1D, "size", Rule::Bytes),
     ("l1d.ways", L1D, "assoc", Rule::Same),
     ("l1d.tag_cycles", L1D, "tag_latency", Rule::Same),
     ("l1d.data_cycles", L1D, "data_latency", Rule::Same),
     ("l1d.response_cycles", L1D, "response_latency", Rule::Same),
     ("l1d.mshrs", L1D, "mshrs", Rule::Same),
-    ("l1d.inclusion", L1D, "clusivity", Rule::Clusivity),
-    ("l2.size_bytes", L2, "size", Rule::Same),
+    ("l2.size_bytes", L2, "size", Rule::Bytes),
     ("l2.ways", L2, "assoc", Rule::Same),
     ("l2.tag_cycles", L2, "tag_latency", Rule::Same),
     ("l2.data_cycles", L2, "data_latency", Rule::Same),
     ("l2.response_cycles", L2, "response_latency", Rule::Same),
     ("l2.mshrs", L2, "mshrs", Rule::Same),
     ("l2.inclusion", L2, "clusivity", Rule::Clusivity),
-    ("l3.size_bytes", L3, "size", Rule::Same),
+    ("l3.size_bytes", L3, "size", Rule::Bytes),
     ("l3.ways", L3, "assoc", Rule::Same),
     ("l3.tag_cycles", L3, "tag_latency", Rule::Same),
     ("l3.data_cycles", L3, "data_latency", Rule::Same),
@@ -369,6 +392,9 @@ const INDIRECT: &str = "system.cpu.branchPred.indirectBranchPred";
 const DIRECTION: &str = "system.cpu.branchPred.direction";
 const TAGGED: &str = "system.cpu.branchPred.direction.tage";
 
+/// The shortest history of the tagged tables, which no key sets.
+const SHORTEST_HISTORY: u64 = 4;
+
 /// Places of DDR4's write queue, which no key sets.
 const WRITE_QUEUE: u64 = 128;
 
@@ -455,7 +481,8 @@ fn memory(machine: &Machine, system: &mut System) -> Result<(), Unmapped> {
                     Rule::Time => Value::Picoseconds(number),
                     Rule::HalfTime => Value::Picoseconds(number / 2),
                     Rule::Plus(more) => Value::Number(number + more),
-                    Rule::PerDevice => Value::Number(number / 16),
+                    Rule::Bytes => Value::Bytes(number),
+                    Rule::PerDevice => Value::Bytes(number / 16),
                     Rule::PercentOfQueue => {
                         Value::Number((100 * number).div_ceil(WRITE_QUEUE).min(100))
                     }
@@ -591,10 +618,12 @@ fn out_of_order(machine: &Machine, system: &mut System) -> Result<(), Unmapped> 
             let with_loops = kind == "ltage";
             system.predictor = Some(if with_loops { "LTAGE" } else { "TAGE" });
             system.tagged_tables = Some(if with_loops { "LTAGE_TAGE" } else { "TAGEBase" });
-            &[
-                ("predictor.history_min", TAGGED, "minHist"),
-                ("predictor.history_max", TAGGED, "maxHist"),
-            ]
+            system.settings.push(Setting {
+                object: TAGGED,
+                parameter: "minHist",
+                value: Value::Number(SHORTEST_HISTORY),
+            });
+            &[("predictor.history_max", TAGGED, "maxHist")]
         }
         "bimodal" => {
             system.predictor = Some("LocalBP");
@@ -643,4 +672,70 @@ fn units(list: &str) -> Vec<Vec<Operation>> {
         units.extend(std::iter::repeat_n(unit, count));
     }
     units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::machine::{catalog, keys};
+
+    #[test]
+    fn the_page_shows_the_table() {
+        let page = include_str!("../../../sim-configs/gem5/mapping.md");
+        let rows: Vec<String> = TABLE
+            .iter()
+            .map(|(key, object, parameter, rule)| {
+                let how = rule.explain();
+                format!("| `{key}` | `{object}` | `{parameter}` | {how} |\n")
+            })
+            .collect();
+        assert!(page.contains(&rows.concat()), "{}", rows.concat());
+    }
+
+    #[test]
+    fn every_key_of_the_table_is_one_and_every_machine_of_gem5_is_mapped() {
+        for (key, ..) in TABLE {
+            assert!(keys::find(key).is_some(), "{key}");
+        }
+        for name in [
+            "atomic",
+            "gem5-timing",
+            "gem5-o3",
+            "skylake",
+            "skylake-stride",
+        ] {
+            let system = system(&catalog::machine(name).unwrap()).unwrap();
+            assert_eq!(system.caches.is_empty(), name == "atomic");
+        }
+        let error = system(&catalog::machine("simple").unwrap()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("in-order core of tickmark's own"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_gem5_lacks_is_refused_or_noted() {
+        let machine = catalog::machine("gem5-o3").unwrap();
+        let split = machine
+            .with_overrides(&[("memory_crossbar.request_cycles", "3")])
+            .unwrap();
+        let system = system(&split).unwrap();
+        let of = |object: &str, parameter: &str| {
+            system
+                .settings
+                .iter()
+                .find(|s| s.object == object && s.parameter == parameter)
+                .map(|s| s.value.in_config())
+        };
+        assert_eq!(of("system.membus", "forward_latency").as_deref(), Some("2"));
+        assert_eq!(
+            of("system.membus", "frontend_latency").as_deref(),
+            Some("0")
+        );
+        assert_eq!(of("system.cpu", "forwardComSize").as_deref(), Some("5"));
+        assert!(system.notes.is_empty(), "{:?}", system.notes);
+    }
 }

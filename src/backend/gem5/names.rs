@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The table as it stands in sim-configs/gem5/names.json; se.py is handed the same text.
-pub const TEXT: &str = include_str!("../../../sim-configs/gem5/names.json");
+pub(super) const TEXT: &str = include_str!("../../../sim-configs/gem5/names.json");
 
 /// Spellings by what they mean; the first that a gem5 knows is taken.
 #[derive(Debug, Deserialize)]

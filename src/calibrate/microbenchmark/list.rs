@@ -1,5 +1,5 @@
 //! The microbenchmarks of core and front end; those of caches and memory stand in `list_memory`.
-use super::{Expected, Microbenchmark, list_memory};
+use super::{Microbenchmark, list_memory};
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 use std::sync::OnceLock;
@@ -54,21 +54,18 @@ const CORE: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "nops",
         feature: "sixteen instructions that need nothing",
         setup: nothing,
         body: |a| nops(a, 16),
-        expected: &[],
     },
     Microbenchmark {
         name: "nops_12",
         feature: "a loop of 17 bytes",
         setup: nothing,
         body: |a| nops(a, 12),
-        expected: &[],
     },
     Microbenchmark {
         name: "add_indep",
@@ -80,7 +77,6 @@ const CORE: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "imul_chain",
@@ -92,7 +88,6 @@ const CORE: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "div_indep",
@@ -104,7 +99,6 @@ const CORE: &[Microbenchmark] = &[
             a.mov(ecx, 1)?;
             a.div(ecx)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "div_64",
@@ -116,28 +110,24 @@ const CORE: &[Microbenchmark] = &[
             a.mov(ecx, 1)?;
             a.div(rcx)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "float_divide",
         feature: "a division of the lower half of a vector register",
         setup: ones,
         body: |a| a.divsd(xmm0, xmm1),
-        expected: &[],
     },
     Microbenchmark {
         name: "float_sqrt",
         feature: "a square root",
         setup: ones,
         body: |a| a.sqrtsd(xmm0, xmm0),
-        expected: &[],
     },
     Microbenchmark {
         name: "sine",
         feature: "an x87 transcendental",
         setup: |a| a.fldz(),
         body: |a| a.fsin(),
-        expected: &[],
     },
     Microbenchmark {
         name: "window",
@@ -147,7 +137,6 @@ const CORE: &[Microbenchmark] = &[
             a.imul_3(rax, rdi, 1)?;
             nops(a, 24)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "moves_return",
@@ -159,7 +148,6 @@ const CORE: &[Microbenchmark] = &[
             }
             stray_return(a)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "compares_return",
@@ -171,7 +159,6 @@ const CORE: &[Microbenchmark] = &[
             }
             stray_return(a)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "vectors_return",
@@ -183,14 +170,12 @@ const CORE: &[Microbenchmark] = &[
             }
             stray_return(a)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "stray_return",
         feature: "a return that was never called: mispredicted each time",
         setup: nothing,
         body: stray_return,
-        expected: &[],
     },
     Microbenchmark {
         name: "late_return",
@@ -207,7 +192,6 @@ const CORE: &[Microbenchmark] = &[
             a.set_label(&mut behind)?;
             a.nop()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "jumps",
@@ -222,7 +206,6 @@ const CORE: &[Microbenchmark] = &[
             }
             a.nop()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "system_call",
@@ -232,7 +215,6 @@ const CORE: &[Microbenchmark] = &[
             a.mov(eax, 39)?;
             a.syscall()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "cpuid",
@@ -242,7 +224,6 @@ const CORE: &[Microbenchmark] = &[
             a.xor(eax, eax)?;
             a.cpuid()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "fence",
@@ -253,7 +234,6 @@ const CORE: &[Microbenchmark] = &[
             a.mfence()?;
             a.mov(rbx, ptr(rdi + 8))
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "profile",
@@ -277,7 +257,6 @@ const CORE: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "rep_stos",
@@ -288,15 +267,5 @@ const CORE: &[Microbenchmark] = &[
             a.mov(rdi, super::DATA)?;
             a.rep().stosq()
         },
-        expected: &[],
     },
 ];
-
-pub(super) const fn on(machine: &'static str, cycles: u64, arithmetic: &'static str) -> Expected {
-    Expected {
-        machine,
-        cycles,
-        iterations: 1,
-        arithmetic,
-    }
-}

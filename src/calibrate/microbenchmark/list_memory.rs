@@ -73,7 +73,7 @@ fn jump_ahead(a: &mut CodeAssembler, jumps: usize, bytes: usize) -> Made {
     a.nop()
 }
 
-/// A jump to A where a bit of the counter is set, else to B, four bytes behind A. `branched`: behind a branch on bit 0
+/// A jump to A where a bit of the counter is set, else to B, sixteen bytes behind A. `branched`: behind a branch on bit 0
 /// and one that is always taken.
 fn indirect(a: &mut CodeAssembler, bit: i32, branched: bool) -> Made {
     let mut labels = [(); 4].map(|()| a.create_label());
@@ -93,7 +93,7 @@ fn indirect(a: &mut CodeAssembler, bit: i32, branched: bool) -> Made {
     }
     a.jmp(rcx)?;
     a.set_label(first)?;
-    fill(a, 4)?;
+    fill(a, 16)?;
     a.set_label(second)?;
     a.nop()
 }
@@ -104,7 +104,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
         feature: "four loads of one line, each needs the one before",
         setup: nothing,
         body: |a| chase(a, [0; 4]),
-        expected: &[],
     },
     Microbenchmark {
         name: "loads",
@@ -116,49 +115,42 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "load_l2",
         feature: "a ring of four lines, 256 bytes apart",
         setup: nothing,
         body: |a| ring(a, 4, 8),
-        expected: &[],
     },
     Microbenchmark {
         name: "load_l3",
         feature: "a ring of eight lines, 512 bytes apart",
         setup: nothing,
         body: |a| ring(a, 8, 9),
-        expected: &[],
     },
     Microbenchmark {
-        name: "ring_5_l1",
-        feature: "a ring of five lines, 256 bytes apart",
+        name: "ring_5",
+        feature: "a ring of five lines, 2 KiB apart",
         setup: nothing,
-        body: |a| ring(a, 5, 8),
-        expected: &[],
+        body: |a| ring(a, 5, 11),
     },
     Microbenchmark {
         name: "again_l1",
         feature: "lines 0 1 2 0 3 4, 256 bytes apart",
         setup: nothing,
         body: |a| again(a, 8),
-        expected: &[],
     },
     Microbenchmark {
         name: "again_l2",
         feature: "lines 0 1 2 0 3 4, 512 bytes apart",
         setup: nothing,
         body: |a| again(a, 9),
-        expected: &[],
     },
     Microbenchmark {
         name: "again_l3",
         feature: "lines 0 1 2 0 3 4, 2048 bytes apart",
         setup: nothing,
         body: |a| again(a, 11),
-        expected: &[],
     },
     Microbenchmark {
         name: "load_rows",
@@ -168,7 +160,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.mov(rax, ptr(rbx + rax))?;
             walk(a, 64, 14)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "load_banks",
@@ -178,17 +169,24 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.mov(rax, ptr(rbx + rax))?;
             walk(a, 32 << 10, 18)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "sequence",
-        feature: "lines of 2 KiB in sequence, each load needs the one before",
+        feature: "lines of 1 KiB in sequence, each load needs the one before",
         setup: start,
         body: |a| {
             a.mov(rax, ptr(rbx + rax))?;
-            walk(a, 64, 11)
+            walk(a, 64, 10)
         },
-        expected: &[],
+    },
+    Microbenchmark {
+        name: "sequence_l3",
+        feature: "lines of 4 KiB in sequence, each load needs the one before",
+        setup: start,
+        body: |a| {
+            a.mov(rax, ptr(rbx + rax))?;
+            walk(a, 64, 12)
+        },
     },
     Microbenchmark {
         name: "two_lines",
@@ -198,7 +196,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             together(a, &[0, 64])?;
             walk(a, 128, 14)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "two_groups",
@@ -208,7 +205,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             together(a, &[0, 1024])?;
             walk(a, 32768, 18)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "two_banks",
@@ -218,7 +214,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             together(a, &[0, 4096])?;
             walk(a, 32768, 18)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "two_ranks",
@@ -228,7 +223,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             together(a, &[0, 16384])?;
             walk(a, 32768, 18)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "five_banks",
@@ -238,7 +232,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             together(a, &[0, 1024, 2048, 3072, 8192])?;
             walk(a, 32768, 18)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "join",
@@ -255,14 +248,12 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "crossing",
         feature: "four loads over the end of a line, each needs the one before",
         setup: nothing,
         body: |a| chase(a, [60; 4]),
-        expected: &[],
     },
     Microbenchmark {
         name: "store_load",
@@ -272,7 +263,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.mov(ptr(rdi), rax)?;
             a.mov(rax, ptr(rdi))
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "store_part",
@@ -282,7 +272,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.mov(dword_ptr(rdi), eax)?;
             a.mov(rax, ptr(rdi))
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "late_store",
@@ -293,7 +282,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.mov(ptr(rdi + rax), rbx)?;
             a.mov(rcx, ptr(rdi))
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "innocent",
@@ -306,7 +294,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.nop()?;
             a.mov(rbx, ptr(rdi + 64))
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "stores",
@@ -318,63 +305,76 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             }
             Ok(())
         },
-        expected: &[],
-    },
-    Microbenchmark {
-        name: "dirty_l1",
-        feature: "a ring of four written lines, 256 bytes apart",
-        setup: nothing,
-        body: |a| writes(a, 4, 8),
-        expected: &[],
     },
     Microbenchmark {
         name: "dirty_l2",
         feature: "a ring of eight written lines, 512 bytes apart",
         setup: nothing,
         body: |a| writes(a, 8, 9),
-        expected: &[],
     },
     Microbenchmark {
         name: "dirty_l3",
         feature: "a ring of eight written lines, 2 KiB apart",
         setup: nothing,
         body: |a| writes(a, 8, 11),
-        expected: &[],
     },
     Microbenchmark {
         name: "dirty_rows",
         feature: "a ring of eight written lines of one bank",
         setup: nothing,
         body: |a| writes(a, 8, 15),
-        expected: &[],
     },
     Microbenchmark {
         name: "pages",
-        feature: "a ring of eight lines in as many pages",
+        feature: "a ring of eight lines, each sixteen pages and a line behind the one before",
         setup: nothing,
-        body: |a| chase(a, (0..8).map(|i| i * 4160)),
-        expected: &[],
+        body: |a| chase(a, (0..8).map(|i| i * (16 * 4096 + 64))),
+    },
+    Microbenchmark {
+        name: "kept_above",
+        feature: "a line between each two of five others, 512 bytes apart",
+        setup: nothing,
+        body: |a| chase(a, (2..12).map(|i| if i % 2 == 0 { 0 } else { i / 2 * 512 })),
+    },
+    Microbenchmark {
+        name: "code_again",
+        feature: "calls of functions 0 1 2 0 3 4, 256 bytes apart",
+        setup: nothing,
+        body: |a| {
+            let mut labels = [(); 5].map(|()| a.create_label());
+            for i in [0, 1, 2, 0, 3, 4] {
+                a.call(labels[i])?;
+            }
+            let mut over = a.create_label();
+            a.jmp(over)?;
+            // Six calls of five bytes and the jump to behind the functions, which is one of five.
+            fill(a, 256 - 6 * 5 - 5)?;
+            for label in &mut labels {
+                a.set_label(label)?;
+                a.ret()?;
+                fill(a, 255)?;
+            }
+            a.set_label(&mut over)?;
+            a.nop()
+        },
     },
     Microbenchmark {
         name: "lines",
         feature: "a jump to the next line, 32 times",
         setup: nothing,
         body: |a| jump_ahead(a, 32, 64),
-        expected: &[],
     },
     Microbenchmark {
         name: "lines_of_set",
-        feature: "a jump 512 bytes ahead, four times",
+        feature: "a jump 512 bytes ahead, three times",
         setup: nothing,
-        body: |a| jump_ahead(a, 4, 512),
-        expected: &[],
+        body: |a| jump_ahead(a, 3, 512),
     },
     Microbenchmark {
         name: "code_pages",
         feature: "a jump 4160 bytes ahead",
         setup: nothing,
         body: |a| jump_ahead(a, 1, 4160),
-        expected: &[],
     },
     Microbenchmark {
         name: "alternate",
@@ -388,7 +388,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.set_label(&mut over)?;
             a.nop()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "one_in_12",
@@ -403,20 +402,18 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.set_label(&mut over)?;
             a.nop()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "inner_loop",
-        feature: "a loop of 24 rounds",
+        feature: "a loop of 60 rounds",
         setup: nothing,
         body: |a| {
             let mut round = a.create_label();
-            a.mov(ebx, 24)?;
+            a.mov(ebx, 60)?;
             a.set_label(&mut round)?;
             a.dec(ebx)?;
             a.jnz(round)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "two_branches",
@@ -438,7 +435,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.set_label(&mut end)?;
             a.nop()
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "calls",
@@ -459,28 +455,24 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
             a.set_label(over)?;
             a.call(*first)
         },
-        expected: &[],
     },
     Microbenchmark {
         name: "targets_ab",
         feature: "an indirect jump to A B A B",
         setup: nothing,
         body: |a| indirect(a, 1, false),
-        expected: &[],
     },
     Microbenchmark {
         name: "targets_aabb",
         feature: "an indirect jump to A A B B",
         setup: nothing,
         body: |a| indirect(a, 2, false),
-        expected: &[],
     },
     Microbenchmark {
         name: "targets_behind",
         feature: "an indirect jump to A A B B, two branches behind one that tells which",
         setup: nothing,
         body: |a| indirect(a, 2, true),
-        expected: &[],
     },
     Microbenchmark {
         name: "two_indirect",
@@ -491,12 +483,12 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
                 let mut target = a.create_label();
                 a.lea(rax, ptr(target))?;
                 a.jmp(rax)?;
-                fill(a, 64)?;
+                // The second jump is 61 bytes behind the first.
+                fill(a, 61 - 7 - 2 - 1)?;
                 a.set_label(&mut target)?;
                 a.nop()?;
             }
             Ok(())
         },
-        expected: &[],
     },
 ];

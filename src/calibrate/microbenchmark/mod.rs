@@ -1,18 +1,21 @@
 //! Microbenchmarks: loops that show one feature each, with the cycles an iteration that follow by hand from a machine.
 //!
 //! Each is a freestanding executable made here, without a compiler: a set-up, a loop whose first instruction begins a
-//! line of 64 bytes, and an exit. Two runs of different length differ by iterations in the steady state only, so the
-//! start costs nothing and the counts are exact.
+//! line of 64 bytes, and an exit. What is counted lies between the ends of two iterations of one run, so start and end
+//! cost nothing and the counts are exact.
 mod elf;
+mod expected;
 mod list;
 mod list_memory;
 
 pub use list::all;
 
-use super::{CalibrateError, simulate};
+use super::{CalibrateError, cycles_between, profile_of, run};
+use crate::sim::guest::profile::Profile;
 use crate::sim::guest::world::World;
-use crate::sim::machine::{Machine, catalog};
+use crate::sim::machine::{AtomicCore, Machine, MicroOpTable, catalog};
 use crate::sim::outcome::Program;
+use crate::sim::uarch::atomic::Atomic;
 use iced_x86::IcedError;
 use iced_x86::code_asm::{CodeAssembler, eax, edi, r15d, rdi};
 use rayon::prelude::*;
@@ -29,11 +32,16 @@ const WARM: u32 = 960;
 /// Iterations measured.
 pub const ITERATIONS: u32 = 960;
 
+/// XOR, MOV and SYSCALL behind the loop.
+const EXIT_INSTRUCTIONS: u64 = 3;
+
 type Code = fn(&mut CodeAssembler) -> Result<(), IcedError>;
 
-/// What an iteration takes on a machine.
+/// What a microbenchmark takes on a machine, computed by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
+    /// The microbenchmark, by its name.
+    pub benchmark: &'static str,
     /// The machine, by its name.
     pub machine: &'static str,
     /// Cycles that [`Expected::iterations`] take.
@@ -55,14 +63,20 @@ pub struct Microbenchmark {
     setup: Code,
     /// Runs once an iteration; R15 is not its.
     body: Code,
-    /// What follows by hand.
-    pub expected: &'static [Expected],
 }
 
 impl Microbenchmark {
     /// The microbenchmark of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         all().iter().find(|m| m.name == name)
+    }
+
+    /// What was computed for a built-in machine.
+    pub fn expected(&self, machine: &str) -> Option<Expected> {
+        expected::EXPECTED
+            .iter()
+            .copied()
+            .find(|e| e.benchmark == self.name && e.machine == machine)
     }
 
     /// The executable that makes so many iterations (at least one).
@@ -113,26 +127,31 @@ impl Microbenchmark {
         }
     }
 
-    /// Cycles that [`ITERATIONS`] iterations take on a machine once warm.
+    /// Cycles that [`ITERATIONS`] iterations take on a machine once warm: between the commits of two loop branches.
     ///
     /// # Errors
     /// The run did not end as it should, or the machine keeps no cycles.
     pub fn cycles(&self, machine: &Machine) -> Result<u64, CalibrateError> {
-        let run = |iterations| {
-            simulate(machine, &self.program(iterations))
-                .and_then(|outcome| {
-                    outcome
-                        .counters
-                        .cycles
-                        .ok_or_else(|| "the machine keeps no cycles".to_owned())
-                })
-                .map_err(|what| CalibrateError::Run {
-                    program: self.name.to_owned(),
-                    machine: machine.name.clone(),
-                    what,
-                })
+        let count = |profile: &Profile, iterations| {
+            let core = AtomicCore {
+                frequency_hz: machine.frequency_hz(),
+                micro_ops: MicroOpTable::Hardware,
+            };
+            run(Atomic::new(&core), &self.program(iterations), profile)
+                .map(|outcome| outcome.counters.instructions - EXIT_INSTRUCTIONS)
         };
-        Ok(run(WARM + ITERATIONS)? - run(WARM)?)
+        profile_of(machine)
+            .and_then(|profile| {
+                let marks = [count(&profile, WARM)?, count(&profile, WARM + ITERATIONS)?];
+                // One more, so that none of what is measured knows of the end.
+                let program = self.program(WARM + ITERATIONS + 1);
+                cycles_between(machine, &program, &profile, marks)
+            })
+            .map_err(|what| CalibrateError::Run {
+                program: self.name.to_owned(),
+                machine: machine.name.clone(),
+                what,
+            })
     }
 }
 
@@ -154,23 +173,16 @@ impl Measured {
             .map(|e| (e.cycles * u64::from(ITERATIONS)) as f64 / e.iterations as f64)
     }
 
-    /// Whether the count is what was computed, as far as a period may be cut at the end.
+    /// Whether the count is what was computed, to the cycle.
     pub fn agrees(&self) -> bool {
-        self.expected.is_none_or(|e| {
-            self.cycles
-                .abs_diff(e.cycles * u64::from(ITERATIONS) / e.iterations)
-                == 0
-        })
+        self.expected
+            .is_none_or(|e| self.cycles * e.iterations == e.cycles * u64::from(ITERATIONS))
     }
 }
 
 /// Names of the machines for which something was computed by hand.
 pub fn machines() -> Vec<&'static str> {
-    let computed = |name: &str| {
-        all()
-            .iter()
-            .any(|m| m.expected.iter().any(|e| e.machine == name))
-    };
+    let computed = |name: &str| expected::EXPECTED.iter().any(|e| e.machine == name);
     catalog::ENTRIES
         .iter()
         .map(|entry| entry.name)
@@ -189,13 +201,10 @@ pub fn measure(machine: &Machine, only: &[String]) -> Result<Vec<Measured>, Cali
         .par_iter()
         .filter(|benchmark| only.is_empty() || only.iter().any(|name| name == benchmark.name))
         .map(|benchmark| {
-            let expected = benchmark
-                .expected
-                .iter()
-                .find(|e| built_in && e.machine == machine.name);
+            let expected = benchmark.expected(&machine.name).filter(|_| built_in);
             Ok(Measured {
                 benchmark,
-                expected: expected.copied(),
+                expected,
                 cycles: benchmark.cycles(machine)?,
             })
         })

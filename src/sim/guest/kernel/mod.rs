@@ -338,6 +338,12 @@ impl Kernel {
         }
     }
 
+    /// Gives the job another standard input, from its beginning.
+    pub fn set_stdin(&mut self, stdin: Arc<[u8]>) {
+        self.stdin = stdin;
+        self.stdin_position = 0;
+    }
+
     /// Sets at the read of which input (0 for the first of the whole run) the job pauses next.
     pub fn set_pause_at(&mut self, pause_at: Option<usize>) {
         if let Some(device) = &mut self.device {
