@@ -166,3 +166,57 @@ fn two_runs_of_a_program_print_the_same_bytes() {
         assert_eq!(run().stdout, first.stdout);
     }
 }
+
+/// The out-of-order core has far more state than the others: all of it must be in a snapshot, and none of it shared.
+#[test]
+fn the_machines_of_gem5_count_the_same_at_any_thread_count_and_without_snapshots() {
+    let scratch = Scratch::new();
+    let problems = [function("T/0", "total", &["candidate(300) == 44850"])];
+    let quick = [solution(
+        "T/0",
+        "def total(n):\n    return n * (n - 1) // 2\n",
+    )];
+    let programs = [program("sum", "cpp", &[("1 2", "3\n"), ("20 5", "25\n")])];
+    const SUM: &str = "#include <stdio.h>\nint main() { long a, b; if (scanf(\"%ld %ld\", &a, &b) == 2) printf(\"%ld\\n\", a + b); }\n";
+    const LOOP: &str = "#include <stdio.h>\nint main() { long a, b; if (scanf(\"%ld %ld\", &a, &b) != 2) return 1; while (a--) ++b; printf(\"%ld\\n\", b); }\n";
+    // The start of an interpreter is tens of millions of instructions: one with a snapshot, one without.
+    let mut expected = None;
+    for (folder, options) in [("one", "--threads 1"), ("two", "--threads 2 --no-snapshot")] {
+        scratch.write(&format!("{folder}/problems.jsonl"), lines(&problems));
+        scratch.write(&format!("{folder}/quick.jsonl"), lines(&quick));
+        let line = format!(
+            "evaluate --dataset humaneval problems.jsonl --samples quick=quick.jsonl --out out \
+             --machine skylake {options}"
+        );
+        let run = Tickmark::new(line.split_whitespace());
+        let run = run.folder(&scratch.path().join(folder)).finish();
+        assert_eq!(run.code, 0, "{run:?}");
+        let found = results(&scratch, folder);
+        assert_eq!(
+            found.matches("{\"kind\":\"accepted\"}").count(),
+            1,
+            "{found}"
+        );
+        assert_eq!(*expected.get_or_insert_with(|| found.clone()), found);
+    }
+    for machine in ["skylake", "gem5-o3"] {
+        let mut expected = None;
+        for threads in ["1", "2"] {
+            let folder = format!("{machine}/cpp-{threads}");
+            scratch.write(&format!("{folder}/problems.jsonl"), lines(&programs));
+            scratch.write(
+                &format!("{folder}/quick.jsonl"),
+                lines(&[solution("sum", SUM)]),
+            );
+            scratch.write(
+                &format!("{folder}/slow.jsonl"),
+                lines(&[solution("sum", LOOP)]),
+            );
+            let options = format!("--threads {threads} --machine {machine}");
+            let run = evaluate(&scratch, &folder, "stdio", &options).finish();
+            assert_eq!(run.code, 0, "{run:?}");
+            let found = results(&scratch, &folder);
+            assert_eq!(*expected.get_or_insert_with(|| found.clone()), found);
+        }
+    }
+}

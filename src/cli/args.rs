@@ -501,9 +501,10 @@ pub(super) struct EntrantArgs {
     /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
     #[arg(long)]
     pub(super) run_untrusted: bool,
-    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order.
-    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
-    pub(super) repetitions: usize,
+    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order; without, 30 (3 for
+    /// `dseffi2026`).
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) repetitions: Option<usize>,
     /// Native runs: runs of each before them, judged but not timed.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) warm_up: usize,

@@ -358,7 +358,9 @@ fn run(
                 carry_out(&plan, &runners, &memory, args)
             }
         }
-        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            return Err(not_for_native());
+        }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
             let settings = format!("cpu {} on {}", args.max_cpu, host_processor());

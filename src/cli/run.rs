@@ -82,7 +82,9 @@ pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
                 sim.run_with_arguments(&artifact, &arguments, &stdin, &limits)?
             }
         }
-        BackendChoice::Native if args.verify_determinism => return Err(not_for_native()),
+        BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
+            return Err(not_for_native());
+        }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.limits.max_wall));
             let measurement = native.run_with_arguments(&artifact, &arguments, &stdin, &limits)?;

@@ -3,4 +3,5 @@ mod bad_data;
 mod bad_programs;
 mod comparing;
 mod hostile;
+mod machines;
 mod study;

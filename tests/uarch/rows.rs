@@ -360,15 +360,16 @@ pub(super) const OUT_OF_ORDER: &[Row] = &[
     // the third word of a line waits until the line is there, then 2 to come again and 2 for the hit, instead of 1
     // for the response, 1 behind the first word, 1 as the second answer of its cycle: 1 more, three times
     row("l1d.targets", "2", &[], "join", (42, 1), (45, 1)),
-    // a line takes 16 + 1 cycles of the crossbar, down and up: 17 a store; with one buffer the cache takes no
-    // store until the displaced line has left, and the next one takes 9 from there: 26
+    // a line takes 64 + 1 cycles of the crossbar, down and up: 65 a store; with one buffer the cache takes no
+    // store until the displaced line has left, and has the next line 23 later (tags 2, crossbar 1, L2 5, crossbar
+    // 1, L3 10, crossbar 1, response 2, crossbar 1): 88
     row(
         "l1d.write_buffers",
         "1",
-        &[("crossbar.width_bytes", "4")],
-        "dirty_l1",
-        (68, 1),
-        (104, 1),
+        &[("crossbar.width_bytes", "1")],
+        "dirty_l2",
+        (520, 1),
+        (704, 1),
     ),
     // lines 0 1 2 0 3 4 in four ways: LRU misses 4, the tree 2, of 11 instead of 3
     row(
@@ -611,14 +612,14 @@ pub(super) const OUT_OF_ORDER: &[Row] = &[
         (44, 1),
         (48, 1),
     ),
-    // a store waits 10 for L2; a line takes 16 + 1 cycles: 17
+    // a store waits 24 for L3; a line takes 64 + 1 cycles: 65
     row(
         "crossbar.width_bytes",
-        "4",
+        "1",
         &[],
-        "dirty_l1",
-        (40, 1),
-        (68, 1),
+        "dirty_l2",
+        (192, 1),
+        (520, 1),
     ),
     // 1 more each
     row(
@@ -976,7 +977,7 @@ pub(super) const OUT_OF_ORDER: &[Row] = &[
         (7, 1),
         (17, 1),
     ),
-    // two jumps displace each other
+    // two jumps displace each other: 9 each
     row(
         "predictor.indirect_ways",
         "1",
@@ -985,10 +986,10 @@ pub(super) const OUT_OF_ORDER: &[Row] = &[
             ("predictor.indirect_sets", "1"),
         ],
         "two_indirect",
-        (4, 1),
-        (22, 1),
+        (5, 1),
+        (23, 1),
     ),
-    // two jumps 64 bytes apart share an entry
+    // two jumps 61 bytes apart share an entry: 9 each
     row(
         "predictor.indirect_tag_bits",
         "4",
@@ -997,8 +998,8 @@ pub(super) const OUT_OF_ORDER: &[Row] = &[
             ("predictor.indirect_sets", "1"),
         ],
         "two_indirect",
-        (4, 1),
-        (22, 1),
+        (5, 1),
+        (23, 1),
     ),
     // behind A comes A as often as B: always wrong, 10
     row(
@@ -1171,8 +1172,8 @@ pub(super) const IN_ORDER: &[Row] = &[
         "1",
         &[],
         "two_indirect",
-        (38, 1),
-        (52, 1),
+        (8, 1),
+        (22, 1),
     ),
     // the path tells the next target: 7 saved
     row(

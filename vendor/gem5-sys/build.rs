@@ -46,7 +46,7 @@ fn build() -> Result<(), String> {
         .unwrap_or_default();
     for (header, place) in [
         ("sim/cxx_manager.hh", tree.join("src")),
-        ("params/BaseCPU.hh", folder.to_owned()),
+        ("params/Root.hh", folder.to_owned()),
     ] {
         if !place.join(header).is_file() {
             return Err(format!(

@@ -126,7 +126,7 @@ pub fn freeze(
             ..Default::default()
         },
         channel: None,
-        counting: crate::process::Counting::default(),
+        counting: process::Counting::default(),
     })
     .map_err(|error| failure(error.to_string()))?;
     if !result.exists() {

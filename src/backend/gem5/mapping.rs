@@ -236,14 +236,12 @@ pub const TABLE: &[(&str, &str, &str, Rule)] = &[
     ("l1i.data_cycles", L1I, "data_latency", Rule::Same),
     ("l1i.response_cycles", L1I, "response_latency", Rule::Same),
     ("l1i.mshrs", L1I, "mshrs", Rule::Same),
-    ("l1i.inclusion", L1I, "clusivity", Rule::Clusivity),
     ("l1d.size_bytes", L1D, "size", Rule::Bytes),
     ("l1d.ways", L1D, "assoc", Rule::Same),
     ("l1d.tag_cycles", L1D, "tag_latency", Rule::Same),
     ("l1d.data_cycles", L1D, "data_latency", Rule::Same),
     ("l1d.response_cycles", L1D, "response_latency", Rule::Same),
     ("l1d.mshrs", L1D, "mshrs", Rule::Same),
-    ("l1d.inclusion", L1D, "clusivity", Rule::Clusivity),
     ("l2.size_bytes", L2, "size", Rule::Bytes),
     ("l2.ways", L2, "assoc", Rule::Same),
     ("l2.tag_cycles", L2, "tag_latency", Rule::Same),
@@ -393,6 +391,9 @@ const BRANCH: &str = "system.cpu.branchPred";
 const INDIRECT: &str = "system.cpu.branchPred.indirectBranchPred";
 const DIRECTION: &str = "system.cpu.branchPred.direction";
 const TAGGED: &str = "system.cpu.branchPred.direction.tage";
+
+/// The shortest history of the tagged tables, which no key sets.
+const SHORTEST_HISTORY: u64 = 4;
 
 /// Places of DDR4's write queue, which no key sets.
 const WRITE_QUEUE: u64 = 128;
@@ -617,10 +618,12 @@ fn out_of_order(machine: &Machine, system: &mut System) -> Result<(), Unmapped> 
             let with_loops = kind == "ltage";
             system.predictor = Some(if with_loops { "LTAGE" } else { "TAGE" });
             system.tagged_tables = Some(if with_loops { "LTAGE_TAGE" } else { "TAGEBase" });
-            &[
-                ("predictor.history_min", TAGGED, "minHist"),
-                ("predictor.history_max", TAGGED, "maxHist"),
-            ]
+            system.settings.push(Setting {
+                object: TAGGED,
+                parameter: "minHist",
+                value: Value::Number(SHORTEST_HISTORY),
+            });
+            &[("predictor.history_max", TAGGED, "maxHist")]
         }
         "bimodal" => {
             system.predictor = Some("LocalBP");

@@ -248,7 +248,7 @@ fn request<'a>(order: &Order<'a>, folders: &Folders, world: &World) -> Result<Re
             trusted: false,
         },
         channel: None,
-        counting: crate::process::Counting::default(),
+        counting: process::Counting::default(),
     })
 }
 

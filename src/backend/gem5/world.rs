@@ -75,13 +75,25 @@ impl World {
                     .extend(Interpreter::FLAGS.iter().map(|flag| (*flag).to_owned()));
                 world.command.push(script);
                 let hash_seed = (seed % (1 << 32)) as u32;
+                let packages = interpreter.packages.as_deref();
+                if let Some(packages) = packages {
+                    world.link(Interpreter::GUEST_PACKAGES, packages)?;
+                }
+                let packages = packages.map(|_| Interpreter::GUEST_PACKAGES);
                 world.environment =
-                    Interpreter::environment(Interpreter::GUEST_PREFIX, None, hash_seed)
+                    Interpreter::environment(Interpreter::GUEST_PREFIX, packages, hash_seed)
                         .into_iter()
                         .map(|(name, value)| format!("{name}={value}"))
                         .collect();
             }
         }
+        // gem5 would answer with the path on the host, whose length then changes what the C library's start-up counts.
+        let own = match artifact {
+            Artifact::Elf(_) => PROGRAM_PATH,
+            Artifact::Python(python) => &python.interpreter.guest_executable,
+        };
+        std::fs::create_dir_all(world.place("/proc/self"))?;
+        std::os::unix::fs::symlink(own, world.place("/proc/self/exe"))?;
         if let Some(inputs) = inputs {
             world.channel(inputs)?;
         }
@@ -141,5 +153,37 @@ impl World {
         std::fs::write(self.root.join(INPUTS), bytes)?;
         self.markers = Some(self.root.join(MARKERS));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{ElfArtifact, existing};
+    use crate::process::PrivateFolder;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_guest_sees_its_program_under_the_path_that_the_simulator_shows() {
+        let folder = PrivateFolder::new().unwrap();
+        let elf = existing(Arc::from(&b"bytes"[..]), ElfArtifact::NAME.as_bytes()).unwrap();
+        let inputs: [Arc<[u8]>; 3] = [
+            Arc::from(&b"0123456789abcdef"[..]),
+            Arc::from(&b"5"[..]),
+            Arc::from(&b"hello"[..]),
+        ];
+        let world = World::new(folder.path(), &Artifact::Elf(elf), Some(&inputs), 0).unwrap();
+        let root = folder.path();
+        assert_eq!(std::fs::read(root.join("job/program")).unwrap(), b"bytes");
+        let own = std::fs::read_link(root.join("proc/self/exe")).unwrap();
+        assert_eq!(own, Path::new("/job/program"));
+        assert_eq!(
+            std::fs::read(root.join("tickmark/inputs")).unwrap(),
+            b"0123456789abcdef00000001500000005hello".as_slice()
+        );
+        assert_eq!(world.command, ["program"]);
+        // Our script makes the pipe, under this name.
+        assert_eq!(world.markers, Some(root.join("tickmark/markers")));
+        assert!(!root.join("tickmark/markers").exists());
     }
 }

@@ -167,7 +167,6 @@ pub(super) const EXPECTED: &[Expected] = &[
         1,
         "8 x L1 2, one after the other",
     ),
-    on("test-tiny", "dirty_l1", 40, 1, "4 x 10 from L2"),
     on("test-tiny", "dirty_l2", 192, 1, "8 x 24 from L3"),
     on("test-tiny", "pages", 24, 1, "8 x 3: translation is free"),
     on(

@@ -307,12 +307,6 @@ pub(super) const MEMORY: &[Microbenchmark] = &[
         },
     },
     Microbenchmark {
-        name: "dirty_l1",
-        feature: "a ring of four written lines, 256 bytes apart",
-        setup: nothing,
-        body: |a| writes(a, 4, 8),
-    },
-    Microbenchmark {
         name: "dirty_l2",
         feature: "a ring of eight written lines, 512 bytes apart",
         setup: nothing,

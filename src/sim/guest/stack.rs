@@ -141,8 +141,11 @@ fn build_as_gem5(
         Backing::Anonymous,
         Purpose::Anonymous,
     );
-    let path = profile.stack_top - 8 - (strings.executable.len() as u64 + 1);
-    mem.copy_in(path, strings.executable)?;
+    // What it takes for the program's path is the first argument.
+    let first = strings.arguments.first().map(Vec::as_slice);
+    let name = first.unwrap_or(strings.executable);
+    let path = profile.stack_top - 8 - (name.len() as u64 + 1);
+    mem.copy_in(path, name)?;
     let mut at = path;
     let mut place = |mem: &mut Memory, list: &[Vec<u8>]| -> Result<Vec<u64>, Fault> {
         at -= list.iter().map(|s| s.len() as u64 + 1).sum::<u64>();

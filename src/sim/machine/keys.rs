@@ -278,7 +278,7 @@ const THIRD: When = When::NotZero("l3.size_bytes");
 ///
 /// The other key decides only on kinds of core that read it: `predictor.counter_entries` stands alone on `in-order`.
 const CONDITIONS: &[(&str, When, &str)] = &[
-    // Private caches of 2 MiB a core behind the second level are common; what gem5's caches default to, elsewhere.
+    // Assumed: those of the second level in gem5's se.py.
     ("l3.ways", THIRD, "16"),
     ("l3.tag_cycles", THIRD, "20"),
     ("l3.data_cycles", THIRD, "20"),

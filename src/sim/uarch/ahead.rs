@@ -18,6 +18,7 @@ const DEGREE: usize = 4;
 const SURE: i8 = 2;
 
 /// A prefetcher with what it has learnt.
+#[expect(clippy::large_enum_variant, reason = "a cache has one, in a box")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prefetcher {
     /// The line behind.

@@ -665,4 +665,55 @@ mod tests {
         assert_eq!(tree_victim(tree, 4), 0);
         assert_eq!(tree_victim(tree_touched(tree, 4, 0), 4), 2);
     }
+
+    fn tiny(overrides: &[(&str, &str)]) -> Hierarchy {
+        let machine = catalog::machine("test-tiny").unwrap();
+        let Core::OutOfOrder(core) = machine.with_overrides(overrides).unwrap().core else {
+            panic!("test-tiny is out of order");
+        };
+        Hierarchy::new(&core.memory, core.frequency_hz)
+    }
+
+    /// Misses of L1 by five lines of one of its sets of four, in turn.
+    fn misses_of_five(replacement: &str) -> u64 {
+        let mut h = tiny(&[
+            ("l1d.ways", "4"),
+            ("l1d.size_bytes", "1024"),
+            ("l1d.replacement", replacement),
+        ]);
+        for i in 0..1000 {
+            h.access(Side::Data, (i % 5) << 8, 10_000 + 1000 * i, false, 0);
+        }
+        h.first[1].missed
+    }
+
+    #[test]
+    fn random_replacement_keeps_what_lru_loses_and_draws_the_same_each_time() {
+        assert_eq!(misses_of_five("lru"), 1000);
+        let random = misses_of_five("random");
+        // A line stays while three others come with probability (3/4)^(misses between), so about two thirds hit.
+        assert!((200..600).contains(&random), "{random}");
+        assert_eq!(misses_of_five("random"), random);
+    }
+
+    #[test]
+    fn a_written_line_that_an_inclusive_level_loses_takes_the_newer_copy_along() {
+        let written = |inclusion| {
+            let mut h = tiny(&[("l2.inclusion", inclusion)]);
+            let mut now = 10_000;
+            let mut touch = |h: &mut Hierarchy, line: u64, write| {
+                now += 1000;
+                h.access(Side::Data, line << 9, now, write, 0)
+            };
+            // Line 0 is written in L1 and used there again between four others of its set of L2.
+            touch(&mut h, 0, true);
+            for line in 1..5 {
+                touch(&mut h, line, false);
+                touch(&mut h, 0, false);
+            }
+            h.first[1].missed
+        };
+        assert_eq!(written("mostly-inclusive"), 5);
+        assert_eq!(written("inclusive"), 6, "the fourth took line 0 out of L1");
+    }
 }

@@ -61,11 +61,22 @@ impl Block {
     /// The micro-ops of an instruction.
     #[inline(always)]
     pub fn micros(&self, step: &Step) -> &[Micro] {
-        &self.micros[step.first as usize..step.first as usize + usize::from(step.count)]
+        &self.micros[step.range()]
+    }
+
+    /// The micro-ops, and the instructions that they are of.
+    pub fn into_parts(self) -> (Box<[Micro]>, Box<[Step]>) {
+        (self.micros, self.steps)
     }
 }
 
 impl Step {
+    /// Its micro-ops among those of the block.
+    #[inline(always)]
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..self.first as usize + usize::from(self.count)
+    }
+
     /// Takes this instruction's accesses off the list.
     #[inline(always)]
     pub fn take<'a>(&self, accesses: &mut &'a [Access]) -> &'a [Access] {

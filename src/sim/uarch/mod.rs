@@ -6,18 +6,22 @@ pub mod cache;
 pub mod crack;
 pub mod crack_gem5;
 pub mod dram;
+mod folding;
 pub mod hierarchy;
 pub mod micro;
 pub mod micro_block;
 pub mod ooo;
+mod packed;
 pub mod predict;
 pub mod predict_gem5;
+mod queues;
 pub mod simple;
 pub mod stride;
 mod tally;
 #[cfg(test)]
 mod test_block;
 pub mod tlb;
+mod units;
 pub mod uop;
 
 use crate::sim::memory::Access;

@@ -9,9 +9,12 @@
 //! and loads are not made.
 use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
-use super::micro::{Class, FLAGS, Micro, NONE, REGISTERS, flags, traits};
-use super::micro_block::{Block, Step, accesses_of, passes};
+use super::micro::{FLAGS, NONE, REGISTERS, traits};
+use super::micro_block::{Step, passes};
+use super::packed::{ALL_FLAGS, Block, Packed, file, rare};
 use super::predict_gem5::Predictor;
+use super::queues::{Blocked, History, Ring, Slot, Stage, behind, cycle, start};
+use super::units::{Scheduler, Units};
 use super::{Retired, Timing};
 use crate::sim::machine::{OutOfOrderCore, Pipeline};
 use crate::sim::memory::Access;
@@ -20,275 +23,9 @@ use std::collections::BTreeMap;
 
 const LINE: u64 = 64;
 const NOWHERE: u64 = u64::MAX;
-/// Cycles ahead for which units and scheduler entries are booked.
-const HORIZON: usize = 1 << 14;
 /// Stores and loads conflict by this many bytes.
 const GRANULE_SHIFT: u32 = 4;
 const GRANULES: usize = 1024;
-
-/// In-order slots of a stage: at most `width` a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stage {
-    width: u32,
-    cycle: u64,
-    used: u32,
-}
-
-impl Stage {
-    fn new(width: u64) -> Self {
-        Self {
-            width: width as u32,
-            cycle: 0,
-            used: 0,
-        }
-    }
-
-    /// The first slot that is not before `earliest` nor before the one given last.
-    #[inline(always)]
-    fn take(&mut self, earliest: u64) -> u64 {
-        // Without branches: the host could not predict them.
-        let later = earliest > self.cycle;
-        let full = self.used >= self.width;
-        self.cycle = if later {
-            earliest
-        } else {
-            self.cycle + u64::from(full)
-        };
-        self.used = if later | full { 1 } else { self.used + 1 };
-        self.cycle
-    }
-}
-
-/// A stage that could not pass on what came: it takes what is already on its way, and tells the stage before it to go on
-/// only when all of that has left, which costs a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Blocked {
-    /// What the stage before sends up to this cycle is still taken.
-    until: u64,
-    active: bool,
-}
-
-impl Blocked {
-    /// When the stage before may send what it could send at `cycle`; `left` is when the latest micro-op left this one.
-    #[inline(always)]
-    fn sent(&mut self, cycle: u64, left: u64) -> u64 {
-        if self.active && cycle > self.until {
-            self.active = false;
-            return cycle.max(left + 1);
-        }
-        cycle
-    }
-
-    /// A micro-op that came at `arrived` left at `left`.
-    #[inline(always)]
-    fn passed(&mut self, arrived: u64, left: u64) {
-        if left > arrived && !self.active {
-            self.active = true;
-            self.until = arrived;
-        }
-    }
-}
-
-/// The latest times of a queue that empties in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Ring {
-    times: Box<[u64]>,
-    mask: usize,
-    count: usize,
-    entries: usize,
-}
-
-impl Ring {
-    fn new(entries: u64) -> Self {
-        let size = (entries as usize).next_power_of_two();
-        Self {
-            times: vec![0; size].into(),
-            mask: size - 1,
-            // As if as many had come and gone at the start: no question whether the ring is full yet.
-            count: entries as usize,
-            entries: entries as usize,
-        }
-    }
-
-    /// When the entry that the next one needs became free; 0 while there are unused ones.
-    #[inline(always)]
-    fn freed(&self) -> u64 {
-        self.times[(self.count - self.entries) & self.mask]
-    }
-
-    #[inline(always)]
-    fn push(&mut self, time: u64) {
-        self.times[self.count & self.mask] = time;
-        self.count += 1;
-    }
-
-    /// How many of the latest entries are free only after this time.
-    fn later_than(&self, time: u64) -> u64 {
-        let (mut low, mut high) = (0, self.count.min(self.entries));
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            if self.times[(self.count - middle) & self.mask] > time {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
-        low as u64
-    }
-}
-
-/// Zeros for every cycle that can be booked; made on the heap, as they are large.
-fn horizon<T: Copy + Default + std::fmt::Debug>() -> Box<[T; HORIZON]> {
-    vec![T::default(); HORIZON]
-        .into_boxed_slice()
-        .try_into()
-        .expect("a vector of as many elements as the array has")
-}
-
-/// Units and issue slots by cycle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Units {
-    /// The cycle's number above the index, the micro-ops issued, a bit for each busy unit.
-    slots: Box<[u64; HORIZON]>,
-    width: u64,
-    masks: [u32; Class::COUNT],
-    latencies: [u8; Class::COUNT],
-    unpipelined: u64,
-    /// Classes whose units all do the same: it does not matter which is taken.
-    alike: u64,
-    latest: [u8; Class::COUNT],
-}
-
-impl Units {
-    fn new(core: &OutOfOrderCore) -> Self {
-        let mut masks = [0; Class::COUNT];
-        let mut latencies = [1; Class::COUNT];
-        let mut unpipelined = 0;
-        for (i, unit) in core.units.iter().enumerate() {
-            for class in 0..Class::COUNT {
-                if unit.latency[class] > 0 {
-                    masks[class] |= 1 << i;
-                    latencies[class] = latencies[class].max(unit.latency[class]);
-                }
-            }
-            unpipelined |= unit.unpipelined;
-        }
-        let alike = (0..Class::COUNT)
-            .filter(|&class| {
-                let mut units = core.units.iter().filter(|u| u.latency[class] > 0);
-                let first = units.next();
-                units.all(|u| Some(u) == first)
-            })
-            .fold(0, |set, class| set | 1 << class);
-        Self {
-            alike,
-            slots: horizon(),
-            width: core.pipeline.issue_width,
-            masks,
-            latencies,
-            unpipelined,
-            latest: [31; Class::COUNT],
-        }
-    }
-
-    #[inline(always)]
-    fn slot(&mut self, cycle: u64) -> &mut u64 {
-        let slot = &mut self.slots[cycle as usize & (HORIZON - 1)];
-        let tag = (cycle >> HORIZON.trailing_zeros()) & 0xff_ffff;
-        if *slot >> 40 != tag {
-            *slot = tag << 40;
-        }
-        slot
-    }
-
-    /// Issues a micro-op of this class at the first cycle from `earliest` on that has a slot and a unit.
-    #[inline(always)]
-    fn issue(&mut self, class: Class, earliest: u64) -> u64 {
-        let class = class as usize;
-        let (mask, width) = (self.masks[class], self.width);
-        let mut cycle = earliest;
-        loop {
-            let slot = *self.slot(cycle);
-            let free = mask & !(slot as u32);
-            if (slot >> 32 & 0xff) < width && (free != 0 || mask == 0) {
-                let unit = if free != 0 {
-                    1 << self.choose(class, free, cycle)
-                } else {
-                    0
-                };
-                self.slots[cycle as usize & (HORIZON - 1)] = (slot + (1 << 32)) | unit;
-                return cycle;
-            }
-            cycle += 1;
-        }
-    }
-
-    /// Units take turns.
-    #[inline(always)]
-    fn choose(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
-        if (self.alike & !self.unpipelined) >> class & 1 == 1 {
-            return free.trailing_zeros();
-        }
-        self.choose_in_turn(class, free, cycle)
-    }
-
-    fn choose_in_turn(&mut self, class: usize, free: u32, cycle: u64) -> u32 {
-        let above = free & (u32::MAX << ((u32::from(self.latest[class]) + 1) & 31));
-        let unit = if above != 0 && self.latest[class] < 31 {
-            above
-        } else {
-            free
-        }
-        .trailing_zeros();
-        self.latest[class] = unit as u8;
-        if self.unpipelined >> class & 1 == 1 {
-            for held in 1..u64::from(self.latencies[class]) {
-                *self.slot(cycle + held) |= 1 << unit;
-            }
-        }
-        unit
-    }
-}
-
-/// How many micro-ops stand in the scheduler: they leave it out of order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Scheduler {
-    leaving: Box<[u16; HORIZON]>,
-    cycle: u64,
-    used: u64,
-    entries: u64,
-}
-
-impl Scheduler {
-    fn advance(&mut self, cycle: u64) {
-        while self.cycle < cycle {
-            self.cycle += 1;
-            let leaving = &mut self.leaving[self.cycle as usize & (HORIZON - 1)];
-            self.used -= u64::from(std::mem::take(leaving));
-            if self.used == 0 {
-                // Nothing left to wait for.
-                self.cycle = self.cycle.max(cycle);
-            }
-        }
-    }
-
-    /// The first cycle from `earliest` on that has a free entry.
-    #[inline(always)]
-    fn enter(&mut self, earliest: u64) -> u64 {
-        self.advance(earliest - 1);
-        while self.used >= self.entries {
-            self.advance(self.cycle + 1);
-        }
-        self.used += 1;
-        earliest.max(self.cycle + 1)
-    }
-
-    #[inline(always)]
-    fn leave(&mut self, cycle: u64) {
-        let cycle = cycle.clamp(self.cycle + 1, self.cycle + HORIZON as u64 - 1);
-        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Store {
@@ -365,7 +102,7 @@ impl StoreSets {
 /// When a micro-op passed the stages of the front end.
 #[derive(Clone, Copy, Debug)]
 struct Front {
-    decoded: u64,
+    decoded: Slot,
     renamed: u64,
     dispatched: u64,
 }
@@ -385,7 +122,14 @@ pub struct OutOfOrder {
     buffer: u64,
     /// The last micro-op fetched was predicted taken.
     redirected: bool,
-    fetch_queue: Ring,
+    /// What is fetched passes decode and rename without a wait: their state is not kept, see [`Self::starts_flowing`].
+    flowing: bool,
+    may_flow: bool,
+    /// When the latest micro-op that passed so was fetched.
+    flowed: Slot,
+    /// The number of the micro-op that comes next; those that come again have a new one.
+    number: usize,
+    fetch_queue: History,
     to_decode: Stage,
     decode: Stage,
     decode_blocked: Blocked,
@@ -396,23 +140,27 @@ pub struct OutOfOrder {
     /// Micro-ops since the latest taken branch or end of a line, and cycles from the request of a line to its use.
     group: u64,
     fetch_latency: u64,
+    /// From stage to stage, as distances between slots.
+    fetch_to_decode: Slot,
+    decode_to_rename: Slot,
     dispatch: Stage,
     /// Dispatch takes fewer than rename gives, and registers may run out before the window does: else there is nothing
     /// to keep.
     narrow_dispatch: bool,
-    few_integers: bool,
-    few_floats: bool,
+    few_registers: bool,
     few_flags: bool,
     commit: Stage,
-    window: Ring,
+    window: History,
     scheduler: Scheduler,
     load_queue: Ring,
     store_queue: Ring,
-    integers: Ring,
-    floats: Ring,
+    /// By stock, see [`Packed::file`]; those of no stock are so many that the window is full before they are used up.
+    registers: [Ring; 3],
     flag_registers: Ring,
     units: Units,
     ready: [u64; REGISTERS],
+    /// When the groups of flags are ready that arithmetic does not write.
+    other_flags: u64,
     /// The latest stores; those from `sent_count` to `store_count` have not been sent to the cache yet: they are once
     /// something needs to know, so that loads of the same cycle come first, as they do in the cache.
     stores: Box<[Store]>,
@@ -424,7 +172,7 @@ pub struct OutOfOrder {
     drained: u64,
     store_sets: StoreSets,
     /// Until when rename waits, and loads and stores wait to issue.
-    serial: u64,
+    serial: Slot,
     fenced: u64,
     repeating: u64,
     /// The branch at the end of the latest iteration of a `rep` has not been predicted yet.
@@ -440,6 +188,9 @@ impl OutOfOrder {
     /// A core that has run nothing.
     pub fn new(core: &OutOfOrderCore) -> Self {
         let p = core.pipeline;
+        let few_integers = p.spare_integer_registers < p.rob_entries;
+        let few_floats = p.spare_float_registers < p.rob_entries;
+        let stock = |few, spare| Ring::new(if few { spare } else { p.rob_entries + 64 });
         Self {
             frequency_hz: core.frequency_hz,
             p,
@@ -450,35 +201,41 @@ impl OutOfOrder {
             fetch: Stage::new(p.fetch_width),
             buffer: NOWHERE,
             redirected: false,
-            fetch_queue: Ring::new(p.fetch_queue_entries),
+            flowing: false,
+            may_flow: p.fetch_width <= p.decode_width
+                && p.decode_width <= p.rename_width
+                && p.fetch_width <= p.fetch_queue_entries,
+            flowed: 0,
+            number: 0,
+            fetch_queue: History::new(p.fetch_queue_entries),
             to_decode: Stage::new(p.decode_width),
             decode: Stage::new(p.decode_width),
-            decode_blocked: Blocked::default(),
+            decode_blocked: Blocked::new(),
             rename: Stage::new(p.rename_width),
-            rename_blocked: Blocked::default(),
+            rename_blocked: Blocked::new(),
             front_rate: (4, 1),
             group: 0,
+            fetch_to_decode: start(p.fetch_to_decode_cycles),
+            decode_to_rename: start(p.decode_to_rename_cycles),
             fetch_latency: core.memory.l1i.tag_cycles.max(core.memory.l1i.data_cycles),
             dispatch: Stage::new(p.dispatch_width),
             narrow_dispatch: p.dispatch_width < p.rename_width,
-            few_integers: p.spare_integer_registers < p.rob_entries,
-            few_floats: p.spare_float_registers < p.rob_entries,
+            few_registers: few_integers | few_floats,
             few_flags: p.spare_flag_registers < 3 * p.rob_entries,
             commit: Stage::new(p.commit_width),
-            window: Ring::new(p.rob_entries),
-            scheduler: Scheduler {
-                leaving: horizon(),
-                cycle: 0,
-                used: 0,
-                entries: p.scheduler_entries,
-            },
+            window: History::new(p.rob_entries),
+            scheduler: Scheduler::new(p.scheduler_entries),
             load_queue: Ring::new(p.load_queue_entries),
             store_queue: Ring::new(p.store_queue_entries),
-            integers: Ring::new(p.spare_integer_registers),
-            floats: Ring::new(p.spare_float_registers),
+            registers: [
+                stock(false, 0),
+                stock(few_integers, p.spare_integer_registers),
+                stock(few_floats, p.spare_float_registers),
+            ],
             flag_registers: Ring::new(p.spare_flag_registers),
             units: Units::new(core),
             ready: [0; REGISTERS],
+            other_flags: 0,
             stores: vec![Store::default(); (p.store_queue_entries as usize).next_power_of_two()]
                 .into(),
             store_count: 0,
@@ -504,21 +261,18 @@ impl OutOfOrder {
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
-            self.request(first);
+            self.request(first, self.fetch.cycle());
         } else if self.redirected {
-            self.fetch.cycle += 1;
-            self.fetch.used = 0;
+            self.fetch.restart(self.fetch.cycle() + 1);
+            self.starts_flowing();
             self.end_group(0);
         }
         self.redirected = false;
         self.group += micros as u64;
         let last = (end - 1) & !(bytes - 1);
         if last != first {
-            if self.fetch.used == self.fetch.width {
-                // The first bytes are looked at in the next cycle only.
-                self.fetch.cycle += 1;
-            }
-            self.request(last);
+            // If the first cycle is full, its bytes are looked at in the next only.
+            self.request(last, self.fetch.next_cycle());
         }
     }
 
@@ -538,21 +292,19 @@ impl OutOfOrder {
     }
 
     #[inline(never)]
-    fn request(&mut self, line: u64) {
+    fn request(&mut self, line: u64, at: u64) {
         self.end_group(self.fetch_latency - 1);
-        let ready = self
-            .memory
-            .access(Side::Instruction, line, self.fetch.cycle, false, 0);
+        let ready = self.memory.access(Side::Instruction, line, at, false, 0);
         self.buffer = line;
-        self.fetch.cycle = ready;
-        self.fetch.used = 0;
+        self.fetch.restart(ready);
+        self.starts_flowing();
     }
 
     /// The wrong path asks for its lines, one after the other, until it is stopped: programs often need them later.
     fn fetch_ahead(&mut self, address: u64, until: u64) {
         let bytes = self.p.fetch_buffer_bytes;
         let mut line = address & !(bytes - 1);
-        let mut cycle = self.fetch.cycle;
+        let mut cycle = self.fetch.cycle();
         if line == self.buffer {
             line += bytes;
             cycle += 1;
@@ -568,8 +320,7 @@ impl OutOfOrder {
 
     /// Fetch starts again at `cycle`.
     fn restart(&mut self, cycle: u64, inside: bool) {
-        self.fetch.cycle = cycle;
-        self.fetch.used = 0;
+        self.fetch.restart(cycle);
         self.redirected = false;
         if !inside {
             self.buffer = NOWHERE;
@@ -578,7 +329,14 @@ impl OutOfOrder {
 
     /// Passes one micro-op through the pipeline. `taken` and `target` are for branches.
     #[inline(always)]
-    fn micro(&mut self, micro: &Micro, step: &Step, accesses: &[Access], taken: bool, target: u64) {
+    fn micro(
+        &mut self,
+        micro: &Packed,
+        step: &Step,
+        accesses: &[Access],
+        taken: bool,
+        target: u64,
+    ) {
         if micro.traits & !traits::LAST == 0 {
             self.plain(micro);
         } else if micro.is(traits::LOAD | traits::STORE) {
@@ -590,32 +348,31 @@ impl OutOfOrder {
 
     /// Fetch, decode, rename and dispatch. Rename does not come before `wait`.
     #[inline(always)]
-    fn front(&mut self, micro: &Micro, wait: u64) -> Front {
-        let fetched = self.fetch.take(self.fetch_queue.freed() + 1);
-        let left = self
-            .decode_blocked
-            .sent(fetched.max(self.to_decode.cycle), self.decode.cycle);
-        let left = self.to_decode.take(left);
-        self.fetch_queue.push(left);
-        let arrived = left + self.p.fetch_to_decode_cycles;
-        let decoded = self
-            .rename_blocked
-            .sent(arrived.max(self.decode.cycle), self.rename.cycle);
-        let decoded = self.decode.take(decoded);
-        self.decode_blocked.passed(arrived, decoded);
-        let arrived = decoded + self.p.decode_to_rename_cycles;
-        let free = wait
-            .max(self.window.freed() + 1)
+    fn front(&mut self, micro: &Packed, wait: u64) -> Front {
+        let number = self.number;
+        let free = start(wait)
+            .max(self.window.freed(number))
             .max(self.serial)
             .max(self.registers_freed(micro));
-        let entered = self
-            .scheduler
-            .enter(arrived.max(free).max(self.rename.cycle));
-        let renamed = self.rename.take(entered);
-        self.rename_blocked.passed(arrived, renamed);
+        let (decoded, renamed) = 'renamed: {
+            if self.flowing {
+                let fetched = self.fetch.take(0);
+                let decoded = fetched + self.fetch_to_decode;
+                let renamed = decoded + self.decode_to_rename;
+                if free <= renamed && self.scheduler.is_free(number, renamed) {
+                    self.flowed = fetched;
+                    break 'renamed (decoded, renamed);
+                }
+                self.stop_flowing();
+                break 'renamed self.pass(fetched, free);
+            }
+            let fetched = self.fetch.take(self.fetch_queue.freed(number));
+            self.pass(fetched, free)
+        };
+        let renamed = cycle(renamed);
         let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
         if self.narrow_dispatch {
-            dispatched = self.dispatch.take(dispatched);
+            dispatched = cycle(self.dispatch.take(start(dispatched)));
         }
         Front {
             decoded,
@@ -624,42 +381,109 @@ impl OutOfOrder {
         }
     }
 
+    /// Decode and rename, where they may hold up what was fetched; rename has what it needs at `free`.
+    #[inline(never)]
+    fn pass(&mut self, fetched: Slot, free: Slot) -> (Slot, Slot) {
+        let number = self.number;
+        let left = self
+            .decode_blocked
+            .sent(fetched.max(self.to_decode.latest()), self.decode.latest());
+        let left = self.to_decode.take(left);
+        self.fetch_queue.set(number, behind(left));
+        let arrived = left + self.fetch_to_decode;
+        let decoded = self
+            .rename_blocked
+            .sent(arrived.max(self.decode.latest()), self.rename.latest());
+        let decoded = self.decode.take(decoded);
+        self.decode_blocked.passed(arrived, decoded);
+        let arrived = decoded + self.decode_to_rename;
+        let free = arrived.max(free);
+        let before = self.rename.latest();
+        let mut renamed = self.rename.take(free);
+        if !self.scheduler.is_free(number, renamed) {
+            let entered = self.scheduler.wait(number, cycle(free.max(before)));
+            renamed = self.rename.postpone(renamed, start(entered));
+        }
+        self.rename_blocked.passed(arrived, renamed);
+        (decoded, renamed)
+    }
+
+    /// Whether what is fetched from `slot` on passes decode and rename without a wait, unless rename lacks something: all
+    /// before it has left them, they are no narrower than fetch, and the fetch queue cannot fill.
+    #[inline(always)]
+    fn starts_flowing(&mut self) {
+        if !self.flowing && self.may_flow {
+            let fetched = self.fetch.latest();
+            let decoded = fetched + self.fetch_to_decode;
+            let renamed = decoded + self.decode_to_rename;
+            if fetched >= behind(self.to_decode.latest()).max(behind(self.decode.latest()))
+                && decoded >= behind(self.decode.latest()).max(behind(self.rename.latest()))
+                && renamed >= behind(self.rename.latest())
+                && self.decode_blocked.is_over(fetched)
+                && self.rename_blocked.is_over(decoded)
+            {
+                self.flowing = true;
+                self.flowed = 0;
+                self.decode_blocked = Blocked::new();
+                self.rename_blocked = Blocked::new();
+            }
+        }
+    }
+
+    /// Gives the stages the state in which the latest micro-op left them.
+    fn stop_flowing(&mut self) {
+        self.flowing = false;
+        let fetched = self.flowed;
+        if fetched > 0 {
+            self.to_decode.take(fetched);
+            let decoded = fetched + self.fetch_to_decode;
+            self.decode.take(decoded);
+            self.rename.take(decoded + self.decode_to_rename);
+        }
+    }
+
     /// When the operands are there, at the earliest at `dispatched`.
     #[inline(always)]
-    fn operands(&self, micro: &Micro, dispatched: u64) -> u64 {
-        let mut operands = dispatched;
-        for &source in &micro.sources {
-            operands = operands.max(self.ready[usize::from(source) & (REGISTERS - 1)]);
+    fn operands(&self, micro: &Packed, dispatched: u64) -> u64 {
+        let ready = |register: u8| self.ready[usize::from(register) & (REGISTERS - 1)];
+        let [a, b, c, d, e] = micro.sources;
+        let operands = dispatched.max(ready(a)).max(ready(b));
+        let operands = operands.max(ready(c)).max(ready(micro.flags));
+        if micro.rare & (rare::SOURCES | rare::FLAGS_READ) == 0 {
+            return operands;
         }
-        if micro.flags_read != 0 {
-            operands = operands.max(self.flags_ready(micro.flags_read));
-        }
-        operands
+        let groups = (0..5).filter(|i| micro.flags_read >> i & 1 == 1);
+        let flags = groups.map(|i| ready(FLAGS + i)).max().unwrap_or(0);
+        operands.max(ready(d)).max(ready(e)).max(flags)
     }
 
     /// Commits what is done at `done`.
     #[inline(always)]
-    fn finish(&mut self, micro: &Micro, done: u64) -> u64 {
-        let committed = self.commit.take(done + self.p.execute_to_commit_cycles + 1);
-        self.window.push(committed);
+    fn finish(&mut self, micro: &Packed, done: u64) -> u64 {
+        let slot = self
+            .commit
+            .take(start(done + self.p.execute_to_commit_cycles + 1));
+        let committed = cycle(slot);
+        self.window.set(self.number, behind(slot));
+        self.number += 1;
         self.write(micro, done, committed);
         committed
     }
 
     /// What only computes.
     #[inline(never)]
-    fn plain(&mut self, micro: &Micro) {
+    fn plain(&mut self, micro: &Packed) {
         let front = self.front(micro, 0);
         let operands = self.operands(micro, front.dispatched);
-        let issued = self.units.issue(micro.class, operands);
-        self.scheduler.leave(issued);
-        let latency = self.units.latencies[micro.class as usize];
+        let issued = self.units.issue(&micro.needs, operands);
+        self.scheduler.leave(self.number, front.renamed, issued);
+        let latency = micro.needs.latency;
         self.finish(micro, issued + u64::from(latency));
     }
 
     /// Loads and stores.
     #[inline(never)]
-    fn memory_access(&mut self, micro: &Micro, step: &Step, accesses: &[Access]) {
+    fn memory_access(&mut self, micro: &Packed, step: &Step, accesses: &[Access]) {
         let load = micro.is(traits::LOAD);
         let mut again = 0;
         loop {
@@ -667,11 +491,11 @@ impl OutOfOrder {
                 self.load_queue.freed() + 1
             } else {
                 // The store that frees the entry has been sent, or is now.
-                while self.store_count - self.sent_count >= self.store_queue.entries {
+                while self.store_count - self.sent_count >= self.store_queue.entries() {
                     self.send();
                 }
                 // The ring holds those that were sent, behind as many as it has entries.
-                self.store_queue.times[self.store_count & self.store_queue.mask] + 1
+                self.store_queue.ahead(self.store_count - self.sent_count) + 1
             };
             let front = self.front(micro, wait);
             let mut operands = self
@@ -682,15 +506,16 @@ impl OutOfOrder {
             if micro.is(traits::NON_SPECULATIVE) {
                 operands = operands.max(self.oldest(front.dispatched));
             }
-            let issued = self.units.issue(micro.class, operands);
+            let issued = self.units.issue(&micro.needs, operands);
             let mut done = issued + 1;
             if load && !micro.is(traits::NO_ACCESS) {
                 match self.load(micro, step, accesses, done) {
                     Ok(answered) => done = answered,
                     Err(conflict) => {
                         // It came before a store that it needed: all from it on is fetched again.
-                        self.scheduler.leave(conflict);
-                        self.window.push(conflict);
+                        self.scheduler.leave(self.number, front.renamed, conflict);
+                        self.window.set(self.number, start(conflict + 1));
+                        self.number += 1;
                         self.load_queue.push(conflict);
                         self.violations += 1;
                         again = conflict;
@@ -699,7 +524,7 @@ impl OutOfOrder {
                     }
                 }
             }
-            self.scheduler.leave(done);
+            self.scheduler.leave(self.number, front.renamed, done);
             let committed = self.finish(micro, done);
             if load {
                 self.load_queue.push(committed);
@@ -713,25 +538,25 @@ impl OutOfOrder {
     /// When a micro-op that must be the oldest issues: older stores are done, and commit has found it and told.
     fn oldest(&mut self, dispatched: u64) -> u64 {
         self.send_all();
-        dispatched.max(self.commit.cycle + 1).max(self.drained) + 2
+        dispatched.max(self.commit.cycle() + 1).max(self.drained) + 2
     }
 
     /// Branches, fences, and what serialises.
     #[inline(never)]
-    fn special(&mut self, micro: &Micro, step: &Step, taken: bool, target: u64) {
+    fn special(&mut self, micro: &Packed, step: &Step, taken: bool, target: u64) {
         let mut wait = 0;
         if micro.is(traits::SERIAL_BEFORE) {
             self.send_all();
-            wait = self.commit.cycle.max(self.drained) + 1;
+            wait = self.commit.cycle().max(self.drained) + 1;
         }
         let front = self.front(micro, wait);
         let mut operands = self.operands(micro, front.dispatched);
         if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
             operands = operands.max(self.oldest(front.dispatched));
         }
-        let issued = self.units.issue(micro.class, operands);
-        self.scheduler.leave(issued);
-        let done = issued + u64::from(self.units.latencies[micro.class as usize]);
+        let issued = self.units.issue(&micro.needs, operands);
+        self.scheduler.leave(self.number, front.renamed, issued);
+        let done = issued + u64::from(micro.needs.latency);
         let committed = self.finish(micro, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
             self.branch(micro, step, front, done, taken, target);
@@ -741,7 +566,7 @@ impl OutOfOrder {
         }
         if micro.is(traits::SERIAL_AFTER) {
             self.send_all();
-            self.serial = committed.max(self.drained) + 1;
+            self.serial = start(committed.max(self.drained) + 1);
         }
         if micro.is(traits::SYSCALL) {
             self.restart(committed + self.p.trap_cycles + 3, false);
@@ -749,86 +574,66 @@ impl OutOfOrder {
     }
 
     #[inline(always)]
-    fn flags_ready(&self, mask: u8) -> u64 {
-        let at = |i: usize| self.ready[(usize::from(FLAGS) + i) & (REGISTERS - 1)];
-        if mask == flags::ALL {
-            return at(0).max(at(1)).max(at(2)).max(at(3)).max(at(4));
-        }
-        (0..5)
-            .filter(|i| mask >> i & 1 == 1)
-            .map(at)
-            .max()
-            .unwrap_or(0)
-    }
-
-    #[inline(always)]
-    fn registers_freed(&self, micro: &Micro) -> u64 {
+    fn registers_freed(&self, micro: &Packed) -> u64 {
         let mut freed = 0;
-        if self.few_integers && micro.destinations[0] < 32 {
-            freed = self.integers.freed();
-        }
-        if self.few_floats && (32..FLAGS).contains(&micro.destinations[0]) {
-            freed = freed.max(self.floats.freed());
+        if self.few_registers {
+            freed = self.registers[usize::from(micro.file) % 3].freed();
         }
         if self.few_flags && micro.flags_written != 0 {
             freed = freed.max(self.flag_registers.freed());
         }
-        freed + 2
+        start(freed + 2)
     }
 
     #[inline(always)]
-    fn write(&mut self, micro: &Micro, done: u64, committed: u64) {
-        let [a, b, c] = micro.destinations;
-        for destination in [a, b, c] {
-            self.ready[usize::from(destination) & (REGISTERS - 1)] = done;
+    fn write(&mut self, micro: &Packed, done: u64, committed: u64) {
+        self.ready[usize::from(micro.destinations[0]) & (REGISTERS - 1)] = done;
+        let flags = usize::from(micro.flags_to);
+        self.ready[flags & (REGISTERS - 1)] = done;
+        self.ready[(flags + 1) & (REGISTERS - 1)] = done;
+        self.ready[(flags + 6) & (REGISTERS - 1)] = done.max(self.other_flags);
+        if self.few_registers {
+            self.registers[usize::from(micro.file) % 3].push(committed);
         }
-        self.ready[usize::from(NONE)] = 0;
-        if self.few_integers | self.few_floats {
-            for destination in [a, b, c] {
-                if destination < 32 {
-                    self.integers.push(committed);
-                } else if destination < FLAGS {
-                    self.floats.push(committed);
-                }
+        if self.few_flags | (micro.rare & (rare::DESTINATIONS | rare::FLAGS_WRITTEN) != 0) {
+            self.write_more(micro, done, committed);
+        }
+    }
+
+    #[inline(never)]
+    fn write_more(&mut self, micro: &Packed, done: u64, committed: u64) {
+        for register in micro.destinations[1..].iter().filter(|&&r| r != NONE) {
+            self.ready[usize::from(*register) & (REGISTERS - 1)] = done;
+            if self.few_registers && file(*register) != 0 {
+                self.registers[file(*register)].push(committed);
             }
         }
-        if micro.flags_written != 0 {
-            self.write_flags(micro.flags_written, done, committed);
-        }
-    }
-
-    #[inline(always)]
-    fn write_flags(&mut self, mut written: u8, done: u64, committed: u64) {
-        const BOTH: u8 = flags::ZAPS | flags::CFOF;
-        if written == BOTH && !self.few_flags {
-            self.ready[usize::from(FLAGS)] = done;
-            self.ready[usize::from(FLAGS) + 1] = done;
-            return;
-        }
-        while written != 0 {
-            self.ready
-                [(usize::from(FLAGS) + written.trailing_zeros() as usize) & (REGISTERS - 1)] = done;
-            written &= written - 1;
+        let groups = (0..5).filter(|i| micro.flags_written >> i & 1 == 1);
+        for group in groups {
+            self.ready[usize::from(FLAGS) + group] = done;
             if self.few_flags {
                 self.flag_registers.push(committed);
             }
         }
+        let at = |i: usize| self.ready[usize::from(FLAGS) + i];
+        self.other_flags = at(2).max(at(3)).max(at(4));
+        self.ready[usize::from(ALL_FLAGS)] = self.other_flags.max(at(0)).max(at(1));
     }
 
-    fn access(micro: &Micro, accesses: &[Access]) -> Option<(u64, u64)> {
+    fn access(micro: &Packed, accesses: &[Access]) -> Option<(u64, u64)> {
         let access = accesses
             .get(usize::from(micro.access))
             .or(accesses.last())
             .filter(|a| a.size > 0)?;
         let address = access.addr.wrapping_add(micro.offset.into());
-        Some((address, address.wrapping_add(micro.size.max(1).into())))
+        Some((address, address.wrapping_add(micro.size.into())))
     }
 
     /// Executes a load at `now`: when its value is there, or when the store executes that it should have waited for.
     #[inline]
     fn load(
         &mut self,
-        micro: &Micro,
+        micro: &Packed,
         step: &Step,
         accesses: &[Access],
         now: u64,
@@ -907,7 +712,7 @@ impl OutOfOrder {
     #[inline]
     fn store(
         &mut self,
-        micro: &Micro,
+        micro: &Packed,
         step: &Step,
         accesses: &[Access],
         issued: u64,
@@ -987,7 +792,7 @@ impl OutOfOrder {
     #[inline(always)]
     fn branch(
         &mut self,
-        micro: &Micro,
+        micro: &Packed,
         step: &Step,
         front: Front,
         done: u64,
@@ -1020,6 +825,7 @@ impl OutOfOrder {
         let seen_at_decode =
             direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
+            let decoded = cycle(decoded);
             self.fetch_ahead(step.end, decoded + 1);
             self.restart(decoded + 2, inside);
             return;
@@ -1040,12 +846,12 @@ impl OutOfOrder {
         // leaves the window, and only after that rename goes on.
         let (micros, cycles) = self.front_rate;
         let came = (done - renamed) * micros / cycles.max(1);
-        let room = self.p.rob_entries - self.window.later_than(done).min(self.p.rob_entries);
+        let room = self.p.rob_entries - self.window.later_than(self.number, start(done + 1));
         let clearing = came.min(room).div_ceil(self.p.squash_width);
-        self.serial = self.serial.max(cleared + clearing + 1);
+        self.serial = self.serial.max(start(cleared + clearing + 1));
     }
 
-    fn all(&mut self, micros: &[Micro], step: &Step, accesses: &[Access]) {
+    fn all(&mut self, micros: &[Packed], step: &Step, accesses: &[Access]) {
         self.micro_ops += micros.len() as u64;
         for micro in micros {
             let taken = micro.is(traits::TAKEN);
@@ -1117,7 +923,10 @@ impl OutOfOrder {
             self.repeating = step.address;
             self.open_branch = false;
         }
-        let each = accesses_of(micros, body..tail).max(1);
+        let each = micros[body..tail]
+            .iter()
+            .filter(|m| m.is(traits::LOAD | traits::STORE));
+        let each = each.count().max(1);
         let mut groups = accesses.chunks(each);
         for _ in 0..repeats {
             if self.open_branch {
@@ -1149,7 +958,7 @@ impl Timing for OutOfOrder {
     type Block = Block;
 
     fn prepare(&self, instructions: &[Instruction]) -> Block {
-        Block::new(instructions)
+        Block::new(instructions, &self.units)
     }
 
     fn retire(&mut self, block: &Block, retired: Retired<'_>) {
@@ -1171,7 +980,7 @@ impl Timing for OutOfOrder {
     }
 
     fn cycles(&self) -> Option<u64> {
-        Some(self.commit.cycle)
+        Some(self.commit.cycle())
     }
 
     fn frequency_hz(&self) -> u64 {

@@ -11,6 +11,7 @@
 //!
 //! What gem5 does by drawing numbers is done by counting here.
 use super::crack_gem5::BranchKind;
+use super::folding::{Folding, LOG_SIZES, PATH_BITS, TABLES};
 use crate::sim::machine::{BranchUnit, Directions};
 
 const SHIFT: u32 = 2;
@@ -296,13 +297,21 @@ impl Tournament {
     }
 }
 
-const TABLES: usize = 12;
-/// Logarithms of the sizes of the tables of LTAGE, the bimodal one first; then their tags' bits.
-const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10, 10, 10, 10, 9, 9];
-const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
-const PATH_BITS: u32 = 16;
 /// The shortest history of the tagged tables.
 const SHORTEST: u64 = 4;
+/// All tagged tables in one: where each begins.
+const OFFSETS: [u16; TABLES + 1] = {
+    let mut offsets = [0; TABLES + 1];
+    let mut t = 2;
+    while t <= TABLES {
+        offsets[t] = offsets[t - 1] + (1 << LOG_SIZES[t - 1]);
+        t += 1;
+    }
+    offsets
+};
+/// A power of two that holds them.
+const ENTRIES: usize = 1 << 14;
+const _: () = assert!(OFFSETS[TABLES] as usize + (1 << LOG_SIZES[TABLES]) <= ENTRIES);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tagged {
@@ -341,10 +350,10 @@ struct Latest {
 struct Ltage {
     /// With the loop predictor.
     with_loops: bool,
-    lengths: [u32; TABLES + 1],
+    folding: Folding,
     bimodal: Box<[bool]>,
     hysteresis: Box<[bool]>,
-    tables: Vec<Box<[Tagged]>>,
+    tables: Box<[Tagged; ENTRIES]>,
     loops: Box<[LoopEntry]>,
     loop_use: i8,
     use_alternative: i8,
@@ -359,13 +368,13 @@ impl Ltage {
     fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
             with_loops,
-            lengths: lengths(SHORTEST, sizes.history_max),
+            folding: Folding::new(&lengths(SHORTEST, sizes.history_max)),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
-            tables: LOG_SIZES
-                .iter()
-                .map(|&log| vec![Tagged::default(); 1 << log].into())
-                .collect(),
+            tables: vec![Tagged::default(); ENTRIES]
+                .into_boxed_slice()
+                .try_into()
+                .expect("a vector of as many elements as the array has"),
             loops: vec![LoopEntry::default(); 256].into(),
             loop_use: -1,
             use_alternative: 0,
@@ -382,61 +391,42 @@ impl Ltage {
         self.draws >> 16
     }
 
-    /// The latest `length` directions folded to `bits` bits, the latest in bit 0 of its fold.
+    /// The entry of a table that a prediction looked at.
     #[inline(always)]
-    fn folded(&self, length: u32, bits: u32) -> u32 {
-        let mut rest = self.history & ((1u64 << length) - 1);
-        let mut folded = 0;
-        while rest != 0 {
-            folded ^= rest & ((1 << bits) - 1);
-            rest >>= bits;
-        }
-        folded as u32
-    }
-
-    fn path_hash(&self, length: u32, table: u32) -> u32 {
-        let log = LOG_SIZES[table as usize];
-        let mask = (1u32 << log) - 1;
-        let path = self.path & ((1u64 << length.min(PATH_BITS)) - 1) as u32;
-        let low = path & mask;
-        let high = path >> log;
-        let turn =
-            |x: u32| ((x << table) & mask) + if log > table { x >> (log - table) } else { 0 };
-        turn(low ^ turn(high))
+    fn entry(&mut self, l: &Latest, table: usize) -> &mut Tagged {
+        &mut self.tables[l.indices[table] as usize & (ENTRIES - 1)]
     }
 
     #[inline]
     fn predict(&mut self, address: u64) -> bool {
         let pc = (address >> SHIFT) as u32;
         let mut l = Latest::default();
+        let (indices, tags) = self.folding.hash(pc, self.history, self.path);
+        let mut matches = 0u32;
         for t in 1..=TABLES {
-            let log = LOG_SIZES[t];
-            let length = self.lengths[t];
-            let folded = self.folded(length, log);
-            let skew = (log as i32 - t as i32).unsigned_abs() + 1;
-            let index = pc ^ pc >> skew ^ folded ^ self.path_hash(length, t as u32);
-            l.indices[t] = (index & ((1 << log) - 1)) as u16;
-            let tag =
-                pc ^ self.folded(length, TAG_BITS[t]) ^ self.folded(length, TAG_BITS[t] - 1) << 1;
-            l.tags[t] = (tag & ((1 << TAG_BITS[t]) - 1)) as u16;
+            l.indices[t] = indices[t] + OFFSETS[t];
+            l.tags[t] = tags[t];
+            let entry = self.tables[l.indices[t] as usize & (ENTRIES - 1)];
+            matches |= u32::from(entry.tag == tags[t]) << t;
         }
         l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
-        let matches = |t: usize| self.tables[t][l.indices[t] as usize].tag == l.tags[t];
-        let hit = (1..=TABLES).rev().find(|&t| matches(t)).unwrap_or(0);
-        let alternative = (1..hit).rev().find(|&t| matches(t)).unwrap_or(0);
+        // The matching tables of the longest histories; bit 0 stands for the bimodal table, which always matches.
+        let longest = |matches: u32| (matches | 1).ilog2() as usize;
+        let hit = longest(matches);
+        let alternative = longest(matches & !(1 << hit));
         let base = self.bimodal[l.indices[0] as usize];
         let taken = |t: usize| {
             if t == 0 {
                 base
             } else {
-                self.tables[t][l.indices[t] as usize].counter >= 0
+                self.tables[l.indices[t] as usize & (ENTRIES - 1)].counter >= 0
             }
         };
         l.alternative_taken = taken(alternative);
         l.longest_taken = taken(hit);
         l.tagged_taken = l.longest_taken;
         if hit > 0 {
-            let counter = self.tables[hit][l.indices[hit] as usize].counter;
+            let counter = self.entry(&l, hit).counter;
             l.new = counter == 0 || counter == -1;
             if l.new && self.use_alternative >= 0 {
                 l.tagged_taken = l.alternative_taken;
@@ -570,7 +560,7 @@ impl Ltage {
         }
         self.updates += 1;
         if self.updates & ((1 << 19) - 1) == 0 {
-            for entry in self.tables[1..].iter_mut().flat_map(|t| t.iter_mut()) {
+            for entry in self.tables.iter_mut() {
                 entry.useful >>= 1;
             }
         }
@@ -578,19 +568,20 @@ impl Ltage {
             self.learn_base(&l, taken);
             return;
         }
-        let entry = &mut self.tables[hit][l.indices[hit] as usize];
+        let entry = self.entry(&l, hit);
         entry.counter = step(entry.counter, taken);
-        if entry.useful == 0 {
+        let useless = entry.useful == 0;
+        if useless {
             let alternative = usize::from(l.alternative);
             if alternative > 0 {
-                let other = &mut self.tables[alternative][l.indices[alternative] as usize];
+                let other = self.entry(&l, alternative);
                 other.counter = step(other.counter, taken);
             } else {
                 self.learn_base(&l, taken);
             }
         }
         if l.tagged_taken != l.alternative_taken {
-            let entry = &mut self.tables[hit][l.indices[hit] as usize];
+            let entry = self.entry(&l, hit);
             entry.useful = if l.tagged_taken == taken {
                 (entry.useful + 1).min(3)
             } else {
@@ -601,7 +592,7 @@ impl Ltage {
 
     fn allocate(&mut self, l: &Latest, taken: bool, draw: u32) {
         let hit = usize::from(l.hit);
-        let free = (hit + 1..=TABLES).any(|t| self.tables[t][l.indices[t] as usize].useful == 0);
+        let free = (hit + 1..=TABLES).any(|t| self.entry(l, t).useful == 0);
         let draw = draw & ((1u32 << (TABLES - hit - 1)) - 1);
         let mut first = hit + 1;
         if draw & 1 == 1 {
@@ -611,10 +602,10 @@ impl Ltage {
             }
         }
         if !free {
-            self.tables[first][l.indices[first] as usize].useful = 0;
+            self.entry(l, first).useful = 0;
         }
         for t in first..=TABLES {
-            let entry = &mut self.tables[t][l.indices[t] as usize];
+            let entry = self.entry(l, t);
             if entry.useful == 0 {
                 entry.tag = l.tags[t];
                 entry.counter = if taken { 0 } else { -1 };
@@ -731,5 +722,73 @@ mod tests {
         p.branch(BranchKind::Call, 0x4000, true, 0x5000, 0x4005);
         let back = p.branch(BranchKind::Return, 0x5000, true, 0x4005, 0x5001);
         assert_eq!(back.target, 0x4005);
+    }
+
+    /// The predictor of test-tiny with directions of this kind: six bits of history where it keeps some.
+    fn tiny(kind: &str) -> Predictor {
+        of_kind("test-tiny", kind)
+    }
+
+    fn of_kind(machine: &str, kind: &str) -> Predictor {
+        let machine = catalog::machine(machine).unwrap();
+        let overrides: &[(&str, &str)] = match kind {
+            "gshare" => &[
+                ("predictor.kind", "gshare"),
+                ("predictor.counter_entries", "64"),
+                ("predictor.history_bits", "6"),
+            ],
+            kind => &[("predictor.kind", kind)],
+        };
+        let Core::OutOfOrder(core) = machine.with_overrides(overrides).unwrap().core else {
+            panic!("{} is out of order", machine.name);
+        };
+        Predictor::new(&core.predictor, core.directions)
+    }
+
+    #[test]
+    fn an_alternation_tells_gshare_from_bimodal() {
+        let pair = [true, false];
+        // From 0: taken is wrong (1), not taken is right (0), for ever.
+        assert_eq!(wrong(&mut tiny("bimodal"), &pair, 100, 100), 50);
+        assert_eq!(wrong(&mut tiny("gshare"), &pair, 100, 100), 0);
+    }
+
+    #[test]
+    fn a_pattern_between_noise_tells_tournament_from_gshare() {
+        // A branch that alternates, and between each two of its outcomes seven of a branch without a pattern: the latest
+        // directions of all branches are noise, its own are not. The tables are gem5's, so that the noise, which has its
+        // own histories too, seldom comes upon the counters of the pattern.
+        let wrong = |p: &mut Predictor| {
+            let (mut noise, mut wrong) = (1u32, 0);
+            for i in 0..2000 {
+                let taken = i % 2 == 0;
+                let known = p.branch(BranchKind::Conditional, 0x4000, taken, 0x5000, 0x4002);
+                wrong += u32::from(i >= 1000 && known.taken != taken);
+                for _ in 0..7 {
+                    noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let taken = noise >> 31 == 1;
+                    p.branch(BranchKind::Conditional, 0x4104, taken, 0x5000, 0x4106);
+                }
+            }
+            wrong
+        };
+        assert!(wrong(&mut of_kind("gem5-o3", "gshare")) > 300);
+        assert!(wrong(&mut of_kind("gem5-o3", "tournament")) < 100);
+    }
+
+    #[test]
+    fn a_dozen_directions_tell_tage_from_tournament() {
+        let mut dozen = [true; 12];
+        dozen[11] = false;
+        assert_eq!(wrong(&mut tiny("tournament"), &dozen, 100, 120), 10);
+        assert_eq!(wrong(&mut tiny("tage"), &dozen, 100, 120), 0);
+    }
+
+    #[test]
+    fn a_long_loop_tells_ltage_from_tage() {
+        let mut long = [true; 60];
+        long[59] = false;
+        assert_eq!(wrong(&mut tiny("tage"), &long, 60, 600), 10);
+        assert_eq!(wrong(&mut tiny("ltage"), &long, 60, 600), 0);
     }
 }

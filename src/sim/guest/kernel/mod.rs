@@ -168,6 +168,8 @@ fn changes_descriptors(number: u64) -> bool {
                 | 40
                 | 44
                 | 45
+                | 46
+                | 47
                 | 53
                 | 72
                 | 233
@@ -334,6 +336,12 @@ impl Kernel {
             device.inputs.extend(inputs);
             device.pause_at = None;
         }
+    }
+
+    /// Gives the job another standard input, from its beginning.
+    pub fn set_stdin(&mut self, stdin: Arc<[u8]>) {
+        self.stdin = stdin;
+        self.stdin_position = 0;
     }
 
     /// Sets at the read of which input (0 for the first of the whole run) the job pauses next.
@@ -689,7 +697,9 @@ impl Kernel {
             51 | 52 => self.socket_name(mem, fd_a, b, c),
             54 => self.setsockopt(fd_a, b as u32, d, e),
             55 => self.getsockopt(mem, fd_a, b as u32, c as u32, d, e),
-            42 | 43 | 46..=50 | 288 | 299 | 307 => {
+            46 => self.message(mem, fd_a, b, c as u32, true),
+            47 => self.message(mem, fd_a, b, c as u32, false),
+            42 | 43 | 48..=50 | 288 | 299 | 307 => {
                 self.other_socket_call(fd_a, names::name(number))
             }
             // threads, and processes: none but this one

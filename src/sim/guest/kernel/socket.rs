@@ -2,7 +2,7 @@
 //! process (event loops wake themselves with one) is two pipes.
 use super::abi::*;
 use super::descriptor::{Object, Open};
-use super::user::{Record, check_range, give, one_piece, take_u32};
+use super::user::{Piece, Record, check_range, give, one_piece, take_pieces, take_u32, take_u64};
 use super::{Answer, Kernel, Stop, unsupported};
 use crate::sim::memory::Memory;
 
@@ -69,12 +69,51 @@ impl Kernel {
         sending: bool,
     ) -> Answer {
         self.pair(fd)?;
+        let pieces = one_piece(at, count)?;
+        self.transfer_pieces(mem, fd, &pieces, flags, sending)
+    }
+
+    /// `sendmsg` and `recvmsg` on one end of a pair. No descriptors travel with the bytes.
+    pub(super) fn message(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        at: u64,
+        flags: u32,
+        sending: bool,
+    ) -> Answer {
+        const MSG_CMSG_CLOEXEC: u32 = 0x4000_0000;
+        self.pair(fd)?;
+        let field = |mem: &mut Memory, offset: u64| take_u64(mem, at.wrapping_add(offset));
+        let (list, count, control) = (field(mem, 16)?, field(mem, 24)?, field(mem, 40)?);
+        if count > IOV_MAX {
+            return Err(EMSGSIZE.into());
+        }
+        let pieces = take_pieces(mem, list, count)?;
+        if sending && control > 0 {
+            return Err(unsupported("sendmsg: descriptors that travel with bytes"));
+        }
+        let moved = self.transfer_pieces(mem, fd, &pieces, flags & !MSG_CMSG_CLOEXEC, sending)?;
+        if !sending {
+            give(mem, at.wrapping_add(8), &[0; 4])?;
+            give(mem, at.wrapping_add(40), &[0; 12])?;
+        }
+        Ok(moved)
+    }
+
+    fn transfer_pieces(
+        &mut self,
+        mem: &mut Memory,
+        fd: i32,
+        pieces: &[Piece],
+        flags: u32,
+        sending: bool,
+    ) -> Answer {
         if flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) != 0 {
             return Err(unsupported(format!(
                 "send or receive with flags {flags:#x}"
             )));
         }
-        let pieces = one_piece(at, count)?;
         let before = self.descriptors.get(fd)?.status;
         if flags & MSG_DONTWAIT != 0 {
             self.descriptors.get_mut(fd)?.status |= O_NONBLOCK;
@@ -82,9 +121,9 @@ impl Kernel {
         let result = if sending && flags & MSG_NOSIGNAL != 0 && self.peer_is_gone(fd) {
             Err(Stop::from(EPIPE))
         } else if sending {
-            self.write_pieces(mem, fd, &pieces, None)
+            self.write_pieces(mem, fd, pieces, None)
         } else {
-            self.read_pieces(mem, fd, &pieces, None)
+            self.read_pieces(mem, fd, pieces, None)
         };
         self.descriptors.get_mut(fd)?.status = before;
         result

@@ -245,6 +245,10 @@ impl Threads {
         let me = std::mem::replace(&mut self.me, Thread::new(0));
         self.leave(pid);
         self.me = Thread { tid: pid, ..me };
+        if pid == GUEST_PID {
+            // It leads from now on, whoever did before.
+            self.leader_code = None;
+        }
     }
 
     /// The threads of a process are no more.

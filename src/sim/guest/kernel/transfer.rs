@@ -773,6 +773,10 @@ impl Kernel {
                 break;
             }
             let n = self.write_chunk(mem, out, &bytes, None, done == 0, count)?;
+            if n == 0 && done == 0 {
+                // A pipe without room, whose writer waits.
+                return Err(self.descriptor_wait(None, 0));
+            }
             position += n;
             done += n;
             if n < bytes.len() as u64 {

@@ -1,0 +1,126 @@
+//! The indices and tags of LTAGE's tables: hashes of the address, the latest directions and the path, by look-up.
+//!
+//! Every one of them is made by shifts, masks and exclusive or, so it is linear: the hash of a number is the exclusive or
+//! of what each of its hexadecimal digits contributes. Those contributions stand in tables, for all of LTAGE's tables side
+//! by side, which the host adds up as vectors.
+
+/// LTAGE's tagged tables.
+pub(super) const TABLES: usize = 12;
+/// Logarithms of the sizes of the tables of LTAGE, the bimodal one first; then their tags' bits.
+pub(super) const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10, 10, 10, 10, 9, 9];
+const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
+/// Bits of the path that count.
+pub(super) const PATH_BITS: u32 = 16;
+/// One for each table, rounded up to whole vectors; number 0 is not used.
+const LANES: usize = 16;
+/// Digits of an address that reach an index: 11 bits, and 10 by which they are shifted.
+const ADDRESS_DIGITS: usize = 6;
+const PATH_DIGITS: usize = PATH_BITS as usize / 4;
+
+/// Indices, then tags.
+type Hash = [u16; 2 * LANES];
+type Digit = [Hash; 16];
+
+/// What each digit contributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Folding {
+    address: Box<[Digit]>,
+    history: Box<[Digit]>,
+    path: Box<[Digit]>,
+}
+
+/// The latest `length` directions folded to `bits` bits, the latest in bit 0 of its fold.
+fn folded(history: u64, length: u32, bits: u32) -> u32 {
+    let mut rest = history & ((1u64 << length) - 1);
+    let mut folded = 0;
+    while rest != 0 {
+        folded ^= rest & ((1 << bits) - 1);
+        rest >>= bits;
+    }
+    folded as u32
+}
+
+fn path_hash(path: u32, length: u32, table: u32) -> u32 {
+    let log = LOG_SIZES[table as usize];
+    let mask = (1u32 << log) - 1;
+    let path = path & ((1u64 << length.min(PATH_BITS)) - 1) as u32;
+    let low = path & mask;
+    let high = path >> log;
+    let turn = |x: u32| ((x << table) & mask) + if log > table { x >> (log - table) } else { 0 };
+    turn(low ^ turn(high))
+}
+
+/// The definition of the hashes; `lengths` are the histories' by table.
+fn hash(lengths: &[u32; TABLES + 1], pc: u32, history: u64, path: u32) -> Hash {
+    let mut hash = [0; 2 * LANES];
+    for t in 1..=TABLES {
+        let (log, length, bits) = (LOG_SIZES[t], lengths[t], TAG_BITS[t]);
+        let skew = (log as i32 - t as i32).unsigned_abs() + 1;
+        let index =
+            pc ^ pc >> skew ^ folded(history, length, log) ^ path_hash(path, length, t as u32);
+        hash[t] = (index & ((1 << log) - 1)) as u16;
+        let tag = pc ^ folded(history, length, bits) ^ folded(history, length, bits - 1) << 1;
+        hash[LANES + t] = (tag & ((1 << bits) - 1)) as u16;
+    }
+    hash
+}
+
+impl Folding {
+    pub(super) fn new(lengths: &[u32; TABLES + 1]) -> Self {
+        let digits = |count: usize, of: &dyn Fn(u64) -> Hash| -> Box<[Digit]> {
+            (0..count)
+                .map(|i| std::array::from_fn(|digit| of((digit as u64) << (4 * i))))
+                .collect()
+        };
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        Self {
+            address: digits(ADDRESS_DIGITS, &|x| hash(lengths, x as u32, 0, 0)),
+            history: digits(longest.div_ceil(4) as usize, &|x| hash(lengths, 0, x, 0)),
+            path: digits(PATH_DIGITS, &|x| hash(lengths, 0, 0, x as u32)),
+        }
+    }
+
+    /// The index into each table and the tag in it.
+    #[inline(always)]
+    pub(super) fn hash(&self, pc: u32, history: u64, path: u32) -> ([u16; LANES], [u16; LANES]) {
+        let (mut indices, mut tags) = ([0; LANES], [0; LANES]);
+        let mut add = |digits: &[Digit], mut rest: u64| {
+            for digit in digits {
+                let part = &digit[rest as usize & 15];
+                rest >>= 4;
+                for i in 0..LANES {
+                    indices[i] ^= part[i];
+                    tags[i] ^= part[LANES + i];
+                }
+            }
+        };
+        add(&self.address, pc.into());
+        add(&self.history, history);
+        add(&self.path, path.into());
+        (indices, tags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_add_up_to_the_definition() {
+        let lengths = [0, 4, 5, 6, 7, 9, 11, 13, 16, 19, 23, 28, 34];
+        let folding = Folding::new(&lengths);
+        let mut x = 1u64;
+        for _ in 0..1000 {
+            x = x
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (pc, path) = ((x >> 33) as u32, (x >> 20) as u32 & 0xffff);
+            let (indices, tags) = folding.hash(pc, x, path);
+            let expected = hash(&lengths, pc, x, path);
+            assert_eq!(
+                (&indices[..], &tags[..]),
+                (&expected[..LANES], &expected[LANES..])
+            );
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The in-order parts of a pipeline: stages of some width, queues that empty in order, and what blocks them.
+//!
+//! All of it is without branches that depend on the times: the host could not predict them.
+
+/// A slot of a stage: a point of time in fractions of a cycle. Slots of one stage differ; what compares cycles uses
+/// their starts.
+pub(super) type Slot = u64;
+
+const FRACTION: u32 = 20;
+/// The length of a cycle.
+pub(super) const CYCLE: Slot = 1 << FRACTION;
+
+/// The cycle that a slot lies in.
+#[inline(always)]
+pub(super) fn cycle(slot: Slot) -> u64 {
+    slot >> FRACTION
+}
+
+/// The first slot of a cycle.
+#[inline(always)]
+pub(super) fn start(cycle: u64) -> Slot {
+    cycle << FRACTION
+}
+
+/// The first slot of the cycle behind the one that this slot lies in.
+#[inline(always)]
+pub(super) fn behind(slot: Slot) -> Slot {
+    (slot | (CYCLE - 1)) + 1
+}
+
+/// In-order slots: at most `width` a cycle.
+///
+/// Each slot is `step` behind the one before, so that taking one is a maximum and a sum. A width that does not divide
+/// the fraction loses one slot in some thousands of full cycles.
+///
+/// A stage may be asked for the very slot that the stage before it gave, a number of cycles later: that lies within its
+/// cycle, but behind what came before it in that cycle, so no slot is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stage {
+    /// The first slot that has not been given.
+    next: Slot,
+    step: Slot,
+    latest: Slot,
+}
+
+impl Stage {
+    pub(super) fn new(width: u64) -> Self {
+        Self {
+            next: 0,
+            step: CYCLE.div_ceil(width),
+            latest: 0,
+        }
+    }
+
+    /// The first slot that is not before `earliest` nor before the one given last.
+    #[inline(always)]
+    pub(super) fn take(&mut self, earliest: Slot) -> Slot {
+        let slot = self.next.max(earliest);
+        self.next = slot + self.step;
+        self.latest = slot;
+        slot
+    }
+
+    /// Gives a later slot instead of `slot`, the latest.
+    pub(super) fn postpone(&mut self, slot: Slot, earliest: Slot) -> Slot {
+        if earliest <= slot {
+            return slot;
+        }
+        self.latest = earliest;
+        self.next = earliest + self.step;
+        earliest
+    }
+
+    /// The slot given last.
+    #[inline(always)]
+    pub(super) fn latest(&self) -> Slot {
+        self.latest
+    }
+
+    /// The cycle of the slot given last, or where the stage is to go on.
+    #[inline(always)]
+    pub(super) fn cycle(&self) -> u64 {
+        cycle(self.latest)
+    }
+
+    /// The cycle of the first slot that has not been given.
+    #[inline(always)]
+    pub(super) fn next_cycle(&self) -> u64 {
+        cycle(self.next)
+    }
+
+    /// Goes on at `cycle`, with all of its slots.
+    #[inline(always)]
+    pub(super) fn restart(&mut self, cycle: u64) {
+        self.next = start(cycle);
+        self.latest = self.next;
+    }
+}
+
+/// A stage that could not pass on what came: it takes what is already on its way, and tells the stage before it to go on
+/// only when all of that has left, which costs a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Blocked {
+    /// What the stage before sends before this is still taken.
+    until: Slot,
+}
+
+impl Blocked {
+    pub(super) fn new() -> Self {
+        Self { until: Slot::MAX }
+    }
+
+    /// Whether what the stage before sends at `slot` finds it going on again.
+    #[inline(always)]
+    pub(super) fn is_over(self, slot: Slot) -> bool {
+        self.until == Slot::MAX || slot >= self.until
+    }
+
+    /// When the stage before may send what it could send at `slot`; `left` is when the latest micro-op left this one.
+    #[inline(always)]
+    pub(super) fn sent(&mut self, slot: Slot, left: Slot) -> Slot {
+        // A branch, which the host mostly foresees: so it need not wait for `left`, the end of a long chain.
+        if slot < self.until {
+            return slot;
+        }
+        self.until = Slot::MAX;
+        slot.max(behind(left))
+    }
+
+    /// A micro-op that came at `arrived` left at `left`. Micro-ops arrive in order: the first that waits sets the time.
+    #[inline(always)]
+    pub(super) fn passed(&mut self, arrived: Slot, left: Slot) {
+        let next = behind(arrived);
+        if left >= next && self.until == Slot::MAX {
+            self.until = next;
+        }
+    }
+}
+
+/// Most micro-ops that any of the histories looks back.
+const MOST: usize = 2048;
+
+/// A time for each of the latest micro-ops, by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct History {
+    slots: Box<[Slot; MOST]>,
+    /// As short as it can be, to stay in the host's cache.
+    mask: usize,
+    back: usize,
+}
+
+impl History {
+    /// One that looks back by `entries` micro-ops: when the entry that a new one needs became free.
+    pub(super) fn new(entries: u64) -> Self {
+        let size = (entries as usize + 1).next_power_of_two();
+        assert!(size <= MOST, "the table of keys bounds all queues");
+        Self {
+            slots: vec![0; MOST]
+                .into_boxed_slice()
+                .try_into()
+                .expect("a vector of as many elements as the array has"),
+            mask: size - 1,
+            back: entries as usize,
+        }
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        self.back
+    }
+
+    /// The time of the micro-op that many before this one; 0 if there is none.
+    #[inline(always)]
+    pub(super) fn freed(&self, number: usize) -> Slot {
+        self.slots[number.wrapping_sub(self.back) & self.mask & (MOST - 1)]
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, number: usize, slot: Slot) {
+        self.slots[number & self.mask & (MOST - 1)] = slot;
+    }
+
+    /// How many of the latest entries before this micro-op are free only after this time.
+    pub(super) fn later_than(&self, number: usize, slot: Slot) -> u64 {
+        let (mut low, mut high) = (0, self.back);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.slots[number.wrapping_sub(middle) & self.mask & (MOST - 1)] > slot {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low as u64
+    }
+}
+
+/// The latest times of a queue that empties in order: as many as it has entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ring {
+    times: Box<[u64]>,
+    /// The oldest, which the next replaces.
+    at: usize,
+}
+
+impl Ring {
+    pub(super) fn new(entries: u64) -> Self {
+        Self {
+            times: vec![0; entries as usize].into(),
+            at: 0,
+        }
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        self.times.len()
+    }
+
+    /// When the entry that the next one needs became free; 0 while there are unused ones.
+    #[inline(always)]
+    pub(super) fn freed(&self) -> u64 {
+        self.times[self.at]
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, time: u64) {
+        self.times[self.at] = time;
+        let next = self.at + 1;
+        self.at = if next == self.times.len() { 0 } else { next };
+    }
+
+    /// The entry that was pushed `count` entries after the oldest.
+    pub(super) fn ahead(&self, count: usize) -> u64 {
+        let i = self.at + count;
+        self.times[if i >= self.times.len() {
+            i - self.times.len()
+        } else {
+            i
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_gives_its_width_a_cycle_whatever_the_width() {
+        for width in [1, 2, 3, 5, 8, 64] {
+            let mut stage = Stage::new(width);
+            for i in 0..1000 {
+                assert_eq!(cycle(stage.take(start(7))), 7 + i / width, "width {width}");
+            }
+            assert_eq!(cycle(stage.take(start(100_000))), 100_000);
+            assert_eq!(stage.next_cycle() > stage.cycle(), width == 1);
+            stage.restart(200_000);
+            assert_eq!(cycle(stage.take(0)), 200_000);
+        }
+    }
+
+    #[test]
+    fn a_history_knows_when_entries_are_free() {
+        let mut history = History::new(5);
+        assert_eq!((history.freed(0), history.later_than(0, 0)), (0, 0));
+        for (i, time) in [10, 20, 20, 30, 40, 50, 60].into_iter().enumerate() {
+            history.set(i, time);
+        }
+        assert_eq!(history.freed(7), 20);
+        let later = [0, 20, 29, 30, 59, 60].map(|time| history.later_than(7, time));
+        assert_eq!(later, [5, 4, 4, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_blocked_stage_takes_what_is_on_its_way_and_then_costs_a_cycle() {
+        let mut blocked = Blocked::new();
+        let mut sent = |slot, left| cycle(blocked.sent(start(slot), start(left)));
+        assert_eq!(sent(5, 3), 5);
+        blocked.passed(start(6), start(9));
+        blocked.passed(start(7), start(10));
+        let mut sent = |slot, left| cycle(blocked.sent(start(slot), start(left)));
+        assert_eq!(sent(6, 10), 6, "it was on its way");
+        assert_eq!(sent(7, 10), 11);
+        assert_eq!(sent(12, 11), 12, "it goes on");
+    }
+}

@@ -1,0 +1,213 @@
+//! The out-of-order part of a pipeline: the scheduler's entries, and the units and issue slots of each cycle.
+use super::micro::{Class, Micro};
+use super::queues::{History, Slot, start};
+use crate::sim::machine::OutOfOrderCore;
+
+/// Cycles ahead for which units and scheduler entries are booked.
+const HORIZON: usize = 1 << 14;
+
+/// Zeros for every cycle that can be booked; made on the heap, as they are large.
+fn horizon<T: Copy + Default + std::fmt::Debug>() -> Box<[T; HORIZON]> {
+    vec![T::default(); HORIZON]
+        .into_boxed_slice()
+        .try_into()
+        .expect("a vector of as many elements as the array has")
+}
+
+/// What a micro-op needs to issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Units that do it, as bits; the bit that no unit has for those that need none.
+    pub(super) units: u64,
+    /// Units that do all of this alike, as bits: it does not matter which is taken.
+    alike: u64,
+    /// Cycles from issue to the result.
+    pub(super) latency: u8,
+    class: u8,
+    /// It holds its unit for its whole latency.
+    pub(super) holds: bool,
+}
+
+/// Units and issue slots by cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Units {
+    /// The cycle's number above the index from bit 40 on, [`FULL`] less the slots that are left, a bit for each busy unit.
+    slots: Box<[u64; HORIZON]>,
+    /// An unused cycle.
+    empty: u64,
+    needs: [Needs; Class::COUNT],
+    /// By class: the units behind the one taken last.
+    behind: [u64; 32],
+}
+
+const COUNT: u64 = 1 << 32;
+/// No slot is left.
+const FULL: u64 = 64 * COUNT;
+/// The unit of what needs none: never busy.
+const NO_UNIT: u64 = 1 << 39;
+const UNITS: u64 = COUNT - 1;
+const TAG: u32 = 40;
+const _: () = assert!(Class::COUNT <= 32);
+
+impl Units {
+    pub(super) fn new(core: &OutOfOrderCore) -> Self {
+        let of_class = |class: usize| {
+            let mut needs = Needs {
+                units: 0,
+                alike: 0,
+                latency: 1,
+                class: class as u8,
+                holds: core.units.iter().any(|u| u.unpipelined >> class & 1 == 1),
+            };
+            for (i, unit) in core.units.iter().enumerate() {
+                if unit.latency[class] > 0 {
+                    needs.units |= 1 << i;
+                    needs.latency = needs.latency.max(unit.latency[class]);
+                }
+            }
+            let mut units = core.units.iter().filter(|u| u.latency[class] > 0);
+            let first = units.next();
+            if units.all(|u| Some(u) == first) && !needs.holds {
+                needs.alike = needs.units;
+            }
+            if needs.units == 0 {
+                needs.units = NO_UNIT;
+            }
+            needs
+        };
+        let mut units = Self {
+            slots: horizon(),
+            empty: FULL - core.pipeline.issue_width * COUNT,
+            needs: std::array::from_fn(of_class),
+            behind: [0; 32],
+        };
+        // The first turn of the index has the number 0, as zeros have: those must read as empty too.
+        units.slots.fill(units.empty);
+        units
+    }
+
+    /// What this micro-op needs.
+    pub(super) fn needs(&self, micro: &Micro) -> Needs {
+        self.needs[micro.class as usize]
+    }
+
+    #[inline(always)]
+    fn slot(&self, cycle: u64) -> u64 {
+        let empty = (cycle >> HORIZON.trailing_zeros() << TAG) | self.empty;
+        let slot = self.slots[cycle as usize & (HORIZON - 1)];
+        if (slot ^ empty) >> TAG == 0 {
+            slot
+        } else {
+            empty
+        }
+    }
+
+    /// Issues a micro-op at the first cycle from `earliest` on that has a slot and a unit. Units take turns.
+    #[inline(always)]
+    pub(super) fn issue(&mut self, needs: &Needs, earliest: u64) -> u64 {
+        let mut cycle = earliest;
+        let (slot, free) = loop {
+            let slot = self.slot(cycle);
+            let free = needs.units & !slot;
+            if free != 0 && slot & FULL == 0 {
+                break (slot, free);
+            }
+            cycle += 1;
+        };
+        let behind = &mut self.behind[usize::from(needs.class) & 31];
+        let next = free & (*behind | needs.alike);
+        let next = if next == 0 { free } else { next };
+        let unit = next & next.wrapping_neg();
+        *behind = (unit << 1).wrapping_neg();
+        self.slots[cycle as usize & (HORIZON - 1)] = (slot + COUNT) | (unit & UNITS);
+        if needs.holds {
+            self.hold(unit & UNITS, cycle, needs.latency);
+        }
+        cycle
+    }
+
+    #[inline(never)]
+    fn hold(&mut self, unit: u64, cycle: u64, latency: u8) {
+        for held in cycle + 1..cycle + u64::from(latency) {
+            self.slots[held as usize & (HORIZON - 1)] = self.slot(held) | unit;
+        }
+    }
+}
+
+/// How many micro-ops stand in the scheduler: they leave it out of order.
+///
+/// A history answers the common case: if all but the latest `entries - 1` have left, one entry is free. Only when it
+/// cannot tell are those that leave counted, from the cycle up to which that was done last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Scheduler {
+    /// For each of the latest micro-ops: when it and all before it have left.
+    all_left: History,
+    latest: Slot,
+    leaving: Box<[u16; HORIZON]>,
+    /// Those that left up to this cycle are in `left` instead.
+    cycle: u64,
+    left: usize,
+}
+
+impl Scheduler {
+    pub(super) fn new(entries: u64) -> Self {
+        Self {
+            all_left: History::new(entries),
+            latest: 0,
+            leaving: horizon(),
+            cycle: 0,
+            left: 0,
+        }
+    }
+
+    /// Counts those that leave up to this cycle.
+    fn advance(&mut self, cycle: u64) {
+        let from = (self.cycle + 1) as usize & (HORIZON - 1);
+        let count = (cycle.max(self.cycle) - self.cycle).min(HORIZON as u64) as usize;
+        let (wrapped, rest) = self.leaving.split_at_mut(from);
+        let first = count.min(rest.len());
+        for part in [&mut rest[..first], &mut wrapped[..count - first]] {
+            self.left += part.iter().map(|&l| usize::from(l)).sum::<usize>();
+            part.fill(0);
+        }
+        self.cycle = self.cycle.max(cycle);
+    }
+
+    /// Whether micro-op `number` surely finds a free entry at `slot`.
+    #[inline(always)]
+    pub(super) fn is_free(&self, number: usize, slot: Slot) -> bool {
+        self.all_left.freed(number) <= slot
+    }
+
+    /// The first cycle from `earliest` on that has a free entry for micro-op `number`. `earliest` is not before that of
+    /// the one before.
+    #[inline(never)]
+    pub(super) fn wait(&mut self, number: usize, earliest: u64) -> u64 {
+        self.advance(earliest - 1);
+        while number - self.left >= self.all_left.entries() {
+            self.advance(self.cycle + 1);
+        }
+        earliest.max(self.cycle + 1)
+    }
+
+    /// Micro-op `number`, which entered at `entered`, leaves at `cycle`.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, number: usize, entered: u64, cycle: u64) {
+        let cycle = if cycle - self.cycle < HORIZON as u64 {
+            cycle
+        } else {
+            self.catch_up(entered, cycle)
+        };
+        self.latest = self.latest.max(start(cycle + 1));
+        self.all_left.set(number, self.latest);
+        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
+    }
+
+    /// Makes room in the array; what leaves beyond its end is taken to leave there.
+    #[cold]
+    #[inline(never)]
+    fn catch_up(&mut self, entered: u64, cycle: u64) -> u64 {
+        self.advance(entered - 1);
+        cycle.min(self.cycle + HORIZON as u64 - 1)
+    }
+}
