@@ -21,4 +21,5 @@ pub mod protocol;
 pub mod report;
 pub mod sim;
 pub mod stats;
+pub mod store;
 pub mod verdict;

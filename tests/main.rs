@@ -15,11 +15,15 @@ mod determinism;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod differential;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod fuzz;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod guest;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod isa;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod support;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod threat_model;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod uarch;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

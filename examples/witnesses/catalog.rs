@@ -1,5 +1,5 @@
 //! The rows.
-use crate::witness::Witness;
+use super::witness::Witness;
 
 const GCC: &str = "gcc libc6-dev";
 const GXX: &str = "g++ libstdc++-12-dev";

@@ -9,9 +9,6 @@ Fast_Unaligned_Load,Fast_Unaligned_Copy,Prefer_PMINUB_for_stringop,-Prefer_No_VZ
 /// What v2 leaves out besides.
 const BEYOND_V2: &str = ",-AVX,-AVX2,-FMA,-FMA4,-F16C,-BMI1,-BMI2,-LZCNT,-MOVBE,-XSAVE,-XSAVEC,-AVX_Fast_Unaligned_Load";
 
-/// A variable whose length places the stack.
-pub(crate) const PADDING: &str = "PADDING";
-
 /// The environment that both sides get: where nothing is to be left out, it changes nothing.
 pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
     let beyond = if v3 { "" } else { BEYOND_V2 };
@@ -34,7 +31,6 @@ pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
         ("OMP_NUM_THREADS", "1"),
         ("PYTHONHASHSEED", "0"),
         ("PERL_HASH_SEED", "0"),
-        (PADDING, ""),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .to_vec()

@@ -1,7 +1,7 @@
 //! The native side: builds programs, runs them, steps through their spans.
-use crate::level;
-use crate::single_step::Spans;
-use crate::witness::{Program, Witness};
+use super::level;
+use super::single_step::Spans;
+use super::witness::{Program, Witness};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -190,7 +190,7 @@ pub(crate) fn run(witness: &Witness, program: &Path, place: &Place) -> Result<Ra
         mut command,
         stdout,
     } = start(witness, program, place)?;
-    crate::single_step::like_a_guest(&mut command, tickmark::sim::outcome::Device::FD)?;
+    super::single_step::like_a_guest(&mut command, tickmark::sim::outcome::Device::FD)?;
     let mut child = command
         .spawn()
         .map_err(|e| format!("does not start: {e}"))?;
@@ -220,7 +220,7 @@ pub(crate) fn spans(
     longest: u64,
 ) -> Result<Spans, String> {
     let mut start = start(witness, program, place)?;
-    crate::single_step::spans(
+    super::single_step::spans(
         &mut start.command,
         tickmark::sim::outcome::Device::FD,
         longest,

@@ -1,7 +1,7 @@
 //! A row of the table: both runs of a witness, compared.
-use crate::native::{self, Place, Ran};
-use crate::simulated::{self, Simulated};
-use crate::witness::{Program, Witness};
+use super::native::{self, Place, Ran};
+use super::simulated::{self, Simulated};
+use super::witness::{Program, Witness};
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -263,7 +263,7 @@ impl Row {
             Spans::NotCounted(why) => why.clone(),
             Spans::Counted(native, simulated) if native == simulated => {
                 let sum: u64 = native.iter().sum();
-                format!("yes: {}", crate::table::grouped(sum))
+                format!("yes: {}", super::table::grouped(sum))
             }
             Spans::Counted(native, simulated) => {
                 format!("**no**: {simulated:?} instead of {native:?}")

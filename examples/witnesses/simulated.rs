@@ -1,7 +1,7 @@
 //! The simulated side: the same program, arguments, files and environment in a guest.
-use crate::level;
-use crate::native::{self, Place};
-use crate::witness::{Program as Kind, Witness};
+use super::level;
+use super::native::{self, Place};
+use super::witness::{Program as Kind, Witness};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -173,9 +173,8 @@ fn elf(
     let mut guest = tickmark::sim::guest::load(&program, &limits(), &profile);
     if let (Some(wanted), Ok(loaded)) = (stack_pointer, &guest) {
         let padding = (loaded.cpu.gpr[RSP].wrapping_sub(wanted) % 4096) as usize;
-        let variable = format!("{}={}", level::PADDING, "x".repeat(padding));
-        let at = program.environment.len() - 1;
-        program.environment[at] = variable.into_bytes();
+        // The path lies above the first stack frame, and programs do not keep it, as they do with their environment.
+        program.path.insert_str(0, &"/".repeat(padding));
         guest = tickmark::sim::guest::load(&program, &limits(), &profile);
     }
     let machine = machine(witness.v3);

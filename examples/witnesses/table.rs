@@ -1,6 +1,6 @@
 //! The table as Markdown.
-use crate::level;
-use crate::row::{Output, Row, Spans};
+use super::level;
+use super::row::{Output, Row, Spans};
 use std::fmt::Write;
 
 /// A number with its thousands set apart.
@@ -8,7 +8,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(' ');
         }
         out.push(digit);

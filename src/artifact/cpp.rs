@@ -149,6 +149,9 @@ const CALLS: &str = include_str!("driver/calls.hpp");
 const BOOST_ANY: &str = include_str!("driver/include/boost/any.hpp");
 const OPENSSL_MD5: &str = include_str!("driver/include/openssl/md5.h");
 
+/// The language standard of functions and classes that a driver of ours calls: that of the site whose answers they are.
+const CALLS_STANDARD: &str = "c++23";
+
 /// File names as the compiler's messages show them.
 const CANDIDATE: &str = "candidate.cpp";
 const TEST: &str = "test.cpp";
@@ -217,6 +220,10 @@ pub(super) fn build_calls(
     compiler: &CppCompiler,
     options: &BuildOptions,
 ) -> Result<ElfArtifact, BuildFailure> {
+    let options = &BuildOptions {
+        standard: CALLS_STANDARD.to_owned(),
+        ..options.clone()
+    };
     let namespace = namespace(source);
     let prelude = prelude(DRIVER) + &prelude(CALLS);
     let driver = without_prelude(DRIVER).replace("TICKMARK_NAMESPACE", &namespace);
@@ -532,7 +539,7 @@ fn readable_text(stderr: &[u8], folder: &Path) -> String {
 
 /// Hash of the driver and of the headers that come with it.
 pub(super) fn driver_hash() -> ContentHash {
-    ContentHash::of_parts([DRIVER, CALLS, BOOST_ANY, OPENSSL_MD5])
+    ContentHash::of_parts([DRIVER, CALLS, CALLS_STANDARD, BOOST_ANY, OPENSSL_MD5])
 }
 
 /// The dynamic linker and the libraries of a program.

@@ -110,6 +110,17 @@ pub fn facts(toolchain: &Toolchain) -> Vec<Fact> {
             Err("use a kernel with CONFIG_SECCOMP_FILTER".to_owned())
         },
     );
+    for (event, result) in process::probe() {
+        let purpose = if event.is_hardware() {
+            "a counter of native runs, for `compare --metric` and `agree --metric`"
+        } else {
+            "a clock of native runs"
+        };
+        let found = result
+            .map(|()| "counted".to_owned())
+            .map_err(|absence| format!("{absence}; {}", absence.remedy()));
+        add(event.name(), purpose, false, found);
+    }
     add(
         "valgrind",
         "is the ruler of the speed benchmarks; nothing else needs it",

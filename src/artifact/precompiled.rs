@@ -97,7 +97,7 @@ fn make(compiler: &CppCompiler, flags: &[String], header: &str, folder: &Path) -
             ..Isolation::default()
         },
         channel: None,
-        counting: crate::process::Counting::default(),
+        counting: process::Counting::default(),
     })
     .ok()?;
     if finished.ending != (Ending::Exited { code: 0 }) {

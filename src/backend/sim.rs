@@ -274,7 +274,10 @@ impl Sim {
         let loading = &device.inputs[points.interpreter..points.candidate];
         let parts = loading.iter().map(|input| input.to_vec());
         let candidate = ContentHash::of_parts(
-            std::iter::once(interpreter.to_string().into_bytes()).chain(parts),
+            // What the candidate reads while it is loaded.
+            [interpreter.to_string().into_bytes(), program.stdin.to_vec()]
+                .into_iter()
+                .chain(parts),
         );
         let loaded = pool.candidates.get(&candidate);
         let loaded = match loaded {
@@ -312,6 +315,8 @@ impl Sim {
                     }
                 };
                 let mut simulation = Simulation::resume(&first, pool.engine());
+                // Nothing has been read of it so far.
+                simulation.set_stdin(Arc::clone(&program.stdin));
                 simulation
                     .resume_with(&device.inputs[points.interpreter..], Some(points.candidate));
                 let exit = simulation.run(expired);

@@ -27,6 +27,70 @@ fn problems(form: DatasetForm, path: &str) -> Option<Vec<Problem>> {
 }
 
 #[test]
+fn every_data_set_is_read_from_the_files_that_users_hold() {
+    const CPP: Language = Language::Cpp;
+    const PYTHON: Language = Language::Python;
+    let sets: [(DatasetForm, &[&str], Language, usize); 11] = [
+        (DatasetForm::Mbpp, &["mbpp/mbpp.jsonl"], PYTHON, 974),
+        (
+            DatasetForm::Mbpp,
+            &["mbpp/sanitized-mbpp.jsonl"],
+            PYTHON,
+            427,
+        ),
+        (
+            DatasetForm::Mbpp,
+            &["plus_inputs/MbppBase.jsonl.gz"],
+            PYTHON,
+            427,
+        ),
+        (
+            DatasetForm::MbppPlus,
+            &["plus_inputs/MbppPlus.jsonl.gz"],
+            PYTHON,
+            378,
+        ),
+        (
+            DatasetForm::HumanevalPlus,
+            &[
+                "humaneval/HumanEval.jsonl.gz",
+                "plus_inputs/HumanEvalPlus.jsonl.gz",
+                "plus_inputs/HumanEvalPlusInputs.jsonl.gz",
+            ],
+            PYTHON,
+            164,
+        ),
+        (
+            DatasetForm::MultiplE,
+            &["multipl_e/humaneval-cpp.jsonl"],
+            CPP,
+            161,
+        ),
+        (DatasetForm::LeetcodeEval, &["leetcodeeval"], CPP, 166),
+        (DatasetForm::LeetcodeEval, &["leetcodeeval"], PYTHON, 166),
+        (
+            DatasetForm::LeetcodeDataset,
+            &["leetcode/joined.jsonl.gz"],
+            CPP,
+            380,
+        ),
+        (DatasetForm::CoffeFunction, &["coffe_function"], PYTHON, 398),
+        (DatasetForm::Enamel, &["enamel/enamel.csv"], PYTHON, 164),
+    ];
+    for (form, files, language, problems) in sets {
+        let paths: Option<Vec<PathBuf>> = files.iter().map(|file| data(file)).collect();
+        let Some(paths) = paths else { continue };
+        let loaded = crate::dataset::load_all(form, &paths, language).unwrap();
+        let name = form.name();
+        assert!(loaded.skipped.is_empty(), "{name}: {:?}", loaded.skipped);
+        assert_eq!(loaded.problems.len(), problems, "{name} {files:?}");
+        if form == DatasetForm::LeetcodeEval {
+            assert!(loaded.left_out.is_empty(), "{:?}", loaded.left_out);
+        }
+    }
+}
+
+#[test]
 fn all_problems_of_humaneval_are_usable() {
     let Some(problems) = problems(DatasetForm::Humaneval, "humaneval/HumanEval.jsonl.gz") else {
         return;

@@ -20,9 +20,13 @@ pub(super) enum Command {
     /// Run one program and report its counters.
     Run(RunArgs),
     /// Evaluate models' samples on a data set: verdicts, pass@k, normalised runtime.
-    Evaluate(EvaluateArgs),
+    Evaluate(Box<EvaluateArgs>),
+    /// Compute metrics again from a store, without running anything.
+    Metrics(MetricsArgs),
+    /// Look into a store of results, export it, prune it.
+    Store(StoreArgs),
     /// Evaluate the shipped examples: problems in C++ and Python, with answers of three invented models.
-    Demo(DemoArgs),
+    Demo(Box<DemoArgs>),
     /// Compare programs or models by speed: exactly in the simulator, with statistics natively.
     Compare(CompareArgs),
     /// Run the same candidates natively and simulated, and say how far both agree.
@@ -137,8 +141,21 @@ pub(super) struct RunArgs {
 /// How candidates are built and run.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CandidateArgs {
-    #[command(flatten)]
-    pub(super) machine: MachineArgs,
+    /// Machine model: a name from `tickmark machines`, or a TOML file; several, separated by commas or by repeating the
+    /// option, are evaluated side by side.
+    #[arg(
+        long = "machine",
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        default_value = "simple"
+    )]
+    pub(super) machines: Vec<String>,
+    /// Override one key of the machine models, such as `l2.ways=8`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) overrides: Vec<String>,
+    /// What CPUID and the start of the process show to the program: x86-64-v2, x86-64-v3 or gem5, on any machine.
+    #[arg(long, value_name = "PROFILE")]
+    pub(super) guest: Option<String>,
     /// Where candidates run.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
@@ -180,39 +197,135 @@ pub(super) struct CandidateArgs {
     /// CPU time that the compiler may use, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(super) compile_cpu: u64,
+    /// Runs of each case, natively; the mean counts. In the simulator all runs are equal, so that one stands for all.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) repetitions: u32,
     /// Worker threads; without, one a processor. The results are the same.
     #[arg(long, value_name = "NUMBER")]
     pub(super) threads: Option<usize>,
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
-    /// The k of pass@k, separated by commas.
-    #[arg(long, value_name = "K,K", value_delimiter = ',', default_value = "1")]
-    pub(super) k: Vec<usize>,
-    /// Folder for the results (`results.jsonl`); an interrupted evaluation with the same folder goes on.
+    /// Folder for the results: `store.sqlite` holds what is found as it comes, `results.jsonl` the rows and the table
+    /// at the end. An interrupted evaluation with the same folder goes on.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Print the rows as JSON lines instead of the table.
+    /// Store for what is found, shared between evaluations; without, that of `--out`, or none that lasts.
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+    /// What is said of progress on standard error: a line now and then, nothing, or JSON lines.
+    #[arg(long, value_enum, default_value_t = ProgressChoice::Text)]
+    pub(super) progress: ProgressChoice,
+    /// Say nothing of progress: the same as `--progress none`.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) shown: ShownArgs,
+}
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgressChoice {
+    /// For people.
+    Text,
+    /// Not at all.
+    None,
+    /// For programs.
+    Json,
+}
+
+/// Which metrics are computed, over which population.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ReportArgs {
+    /// The k of pass@k, separated by commas: columns beside those of `--metric`.
+    #[arg(long, value_name = "K,K", value_delimiter = ',')]
+    pub(super) k: Vec<usize>,
+    /// The metrics, separated by commas: pass@K, normalised-runtime, speed-up, opt, beyond, win, eff@K, dps, net, nmu,
+    /// ntmu, beats and others (docs/metrics.md).
+    #[arg(long = "metric", value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(super) metrics: Vec<String>,
+    /// How the runtimes of a sample's cases become one: max, mean or sum.
+    #[arg(long, value_name = "NAME", default_value = "max")]
+    pub(super) aggregate: String,
+    /// Leave these models out of the population, separated by commas.
+    #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
+    pub(super) exclude: Vec<String>,
+    /// The model that speed-up, eff@k, DPS, NET, NMU, NTMU and %Beats compare with; without, `canonical`.
+    #[arg(long, value_name = "MODEL")]
+    pub(super) reference: Option<String>,
+    /// Add a table of normalised runtimes in pairs of models, each over the problems that both solve.
     #[arg(long)]
+    pub(super) pairwise: bool,
+    /// Add a table of rank correlations between the metrics, and between the machines.
+    #[arg(long)]
+    pub(super) stability: bool,
+    /// Show 95% intervals beside the values (the bootstrap over problems); the JSON always has them.
+    #[arg(long)]
+    pub(super) intervals: bool,
+    /// Resamples of the bootstrap; 0 for none.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2000)]
+    pub(super) resamples: usize,
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) bootstrap_seed: u64,
+}
+
+/// How tables are shown.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ShownArgs {
+    /// Form of the tables on standard output.
+    #[arg(long, value_enum, default_value_t = FormatChoice::Text)]
+    pub(super) format: FormatChoice,
+    /// Print the rows and the tables as JSON lines: the same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
-    /// Print the table as Markdown.
-    #[arg(long, conflicts_with = "json")]
+    /// Print the tables as Markdown: the same as `--format markdown`.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(super) markdown: bool,
+    /// Write a page with the tables, plots and every sample to this file; it needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+}
+
+/// A form of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FormatChoice {
+    /// Aligned columns.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// LaTeX, with booktabs.
+    Latex,
+    /// Comma-separated values, unrounded.
+    Csv,
+    /// JSON lines.
+    Json,
 }
 
 /// `tickmark evaluate`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct EvaluateArgs {
     /// Name of the data set, as `tickmark datasets` lists them.
-    #[arg(long, value_name = "NAME")]
-    pub(super) dataset: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "plan")]
+    pub(super) dataset: Option<String>,
     /// The data set's files (`.gz` accepted) or their folder.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "plan")]
     pub(super) problems: Vec<PathBuf>,
     /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
     /// data set's own solutions. May be repeated.
-    #[arg(long = "samples", value_name = "NAME=FILE", required = true, num_args = 1..)]
+    #[arg(long = "samples", value_name = "NAME=FILE", required_unless_present = "plan", num_args = 1..)]
     pub(super) samples: Vec<String>,
+    /// A model whose answers were to improve those of another, for speed-up; may be repeated.
+    #[arg(long = "base", value_name = "NAME=BASE")]
+    pub(super) bases: Vec<String>,
+    /// Take only the first samples of each model and problem.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) first: Option<usize>,
+    /// Take only these problems, by id, separated by commas.
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',')]
+    pub(super) only: Vec<String>,
     /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
@@ -220,6 +333,21 @@ pub(super) struct EvaluateArgs {
     /// `agreement` (what most of the models' first answers give).
     #[arg(long, value_name = "WHO", default_value = "reference")]
     pub(super) expected: String,
+    /// A plan file (TOML) that names data, samples and options; options that are given here win.
+    #[arg(long, value_name = "FILE")]
+    pub(super) plan: Option<PathBuf>,
+    /// Folder that the paths of the plan start from; without, the plan's own.
+    #[arg(long, value_name = "DIR", requires = "plan")]
+    pub(super) data: Option<PathBuf>,
+    /// Write the hashes of data, machines and toolchain into the plan file, and run nothing.
+    #[arg(long, requires = "plan")]
+    pub(super) lock: bool,
+    /// Options as a study has them: niu2024 or pie2024 (docs/metrics.md); options that are given here win.
+    #[arg(long, value_name = "NAME")]
+    pub(super) preset: Option<String>,
+    /// Name of the study in the store; without, that of the plan, or the form of the data set.
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
 }
@@ -261,10 +389,77 @@ pub(super) struct DatasetsCheckArgs {
 }
 
 /// `tickmark demo`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct DemoArgs {
     #[command(flatten)]
     pub(super) candidates: CandidateArgs,
+}
+
+/// `tickmark metrics`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct MetricsArgs {
+    /// The store: a file, or the folder that was given with `--out`.
+    pub(super) store: PathBuf,
+    /// The study: its name, or the beginning of its key; needed where the store holds several.
+    #[arg(long, value_name = "NAME|KEY")]
+    pub(super) study: Option<String>,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) shown: ShownArgs,
+}
+
+/// `tickmark store`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct StoreArgs {
+    #[command(subcommand)]
+    pub(super) command: StoreCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum StoreCommand {
+    /// List the studies and how far each is.
+    Show {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// Print JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the stored facts, ordered by key: the same facts give the same bytes.
+    Export {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// JSON lines or CSV.
+        #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+        format: ExportFormat,
+        /// Only this table: build, measurement, result, study, study_sample or content. CSV needs it.
+        #[arg(long, value_name = "NAME")]
+        table: Option<String>,
+        /// The rows of this study, as `results.jsonl` has them, in place of tables.
+        #[arg(long, value_name = "NAME|KEY", conflicts_with = "table")]
+        study: Option<String>,
+    },
+    /// Remove studies, and the facts that no other study uses.
+    Prune {
+        /// The store: a file, or the folder that was given with `--out`.
+        store: PathBuf,
+        /// Study to remove: its name, or the beginning of its key; may be repeated.
+        #[arg(long = "study", value_name = "NAME|KEY")]
+        studies: Vec<String>,
+        /// Remove only facts that no study uses.
+        #[arg(long, conflicts_with = "studies", required_unless_present = "studies")]
+        unused: bool,
+    },
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExportFormat {
+    /// JSON lines.
+    Jsonl,
+    /// Comma-separated values.
+    Csv,
 }
 
 /// What is compared natively.
@@ -306,9 +501,10 @@ pub(super) struct EntrantArgs {
     /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
     #[arg(long)]
     pub(super) run_untrusted: bool,
-    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order.
-    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
-    pub(super) repetitions: usize,
+    /// Native runs: timed runs of each entrant on each task, interleaved in a seeded random order; without, 30 (3 for
+    /// `dseffi2026`).
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) repetitions: Option<usize>,
     /// Native runs: runs of each before them, judged but not timed.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) warm_up: usize,

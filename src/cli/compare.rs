@@ -15,7 +15,7 @@ use crate::compare::{
     Rules, Task, agree as agreement, decide, exact, overall, run_interleaved,
 };
 use crate::dataset::{self, DatasetForm, Form, Language, Problem, TestCase};
-use crate::evaluation::Programs;
+use crate::evaluation::{Authority, Completion, Programs};
 use crate::measurement::BackendFailure;
 use crate::report::{self, Cell, Table, number};
 use crate::sim::machine::{Kind, Machine, catalog};
@@ -31,6 +31,8 @@ use std::time::{Duration, Instant};
 
 /// Version of the JSON objects that both commands print; docs/formats.md describes them.
 const SCHEMA_VERSION: u32 = 1;
+/// Timed runs natively where nothing else is asked for.
+pub(super) const REPETITIONS: usize = 30;
 
 /// Everything that both commands make of their arguments before they run anything.
 pub(super) struct Setup {
@@ -60,6 +62,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
         args.metric,
         natively,
         machine.kind() != Kind::Atomic,
+        REPETITIONS,
     )?;
     let (runs, mut notes) = if natively {
         natively_run(&args.entrants, &setup, &protocol)?
@@ -125,8 +128,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
 pub(super) fn agree(args: &AgreeArgs) -> Result<Status, CliError> {
     let machine = machines::resolve(&args.entrants.machine)?;
     let setup = setup(&args.entrants, true)?;
-    let native_protocol = protocol(&args.entrants, args.metric, true, true)?;
-    let sim_protocol = protocol(&args.entrants, None, false, machine.kind() != Kind::Atomic)?;
+    let native_protocol = protocol(&args.entrants, args.metric, true, true, REPETITIONS)?;
+    let sim_protocol = protocol(
+        &args.entrants,
+        None,
+        false,
+        machine.kind() != Kind::Atomic,
+        REPETITIONS,
+    )?;
     let (reference, notes) = natively_run(&args.entrants, &setup, &native_protocol)?;
     let simulated = simulate(&args.entrants, machine.clone(), &setup, &sim_protocol)?;
     let rules = Rules::default();
@@ -243,8 +252,10 @@ pub(super) fn protocol(
     metric: Option<MetricChoice>,
     natively: bool,
     cycles: bool,
+    repetitions: usize,
 ) -> Result<Protocol, CliError> {
-    if args.repetitions == 0 {
+    let repetitions = args.repetitions.unwrap_or(repetitions);
+    if repetitions == 0 {
         return Err(CliError::usage(
             "`--repetitions 0` measures nothing",
             "30 is the default",
@@ -260,7 +271,7 @@ pub(super) fn protocol(
         None => Quantity::Instructions,
     };
     Ok(Protocol {
-        repetitions: if natively { args.repetitions } else { 1 },
+        repetitions: if natively { repetitions } else { 1 },
         warm_up: if natively { args.warm_up } else { 0 },
         seed: args.seed,
         quantity,
@@ -298,7 +309,7 @@ pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliErro
     let (toolchain, options) = tools(args)?;
     let (tasks, names) = match &args.dataset {
         Some(form) => {
-            let loaded = load(form, args)?;
+            let loaded = load(form, args, &toolchain)?;
             model_tasks(loaded, args, false, &toolchain, &options)?
         }
         None => program_tasks(args, &toolchain, &options, &limits)?,
@@ -344,7 +355,7 @@ fn tools(args: &EntrantArgs) -> Result<(Toolchain, BuildOptions), CliError> {
     Ok((toolchain, options))
 }
 
-fn load(form: &str, args: &EntrantArgs) -> Result<Vec<Problem>, CliError> {
+fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Problem>, CliError> {
     let form: DatasetForm = form.parse().map_err(|e: String| CliError::usage(e, ""))?;
     let path = args.problems.as_ref().ok_or_else(|| {
         CliError::usage(
@@ -363,7 +374,11 @@ fn load(form: &str, args: &EntrantArgs) -> Result<Vec<Problem>, CliError> {
         }
     };
     let loaded = dataset::load(form, path, language)?;
+    let programs = Programs::new(toolchain, &cache_folder())?;
+    let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
+    let (loaded, left_out) = completion.complete(loaded, &Authority::Reference);
     evaluate::tell_defects(&loaded.skipped);
+    evaluate::tell_defects(&left_out);
     Ok(loaded.problems)
 }
 

@@ -42,3 +42,17 @@ impl From<MachineError> for CliError {
         )
     }
 }
+
+impl From<crate::store::StoreError> for CliError {
+    fn from(error: crate::store::StoreError) -> Self {
+        let status = match error {
+            crate::store::StoreError::Statement { .. } => Status::Failure,
+            _ => Status::Usage,
+        };
+        Self {
+            hint: error.remedy().to_owned(),
+            message: error.to_string(),
+            status,
+        }
+    }
+}

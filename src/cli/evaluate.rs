@@ -1,25 +1,33 @@
 //! `tickmark evaluate` and `tickmark demo`.
-use super::args::{BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, cache_folder};
+use super::args::{
+    BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, MachineArgs, ProgressChoice, cache_folder,
+};
 use super::error::CliError;
+use super::plan_file::{PlanFile, completed};
 use super::progress::Told;
 use super::run::{mebibytes, not_for_native, verification_status};
-use super::{Status, machines, print_data};
+pub(super) use super::samples::of_argument as model;
+use super::{Status, machines, output, samples};
 use crate::artifact::{BuildOptions, Linking, Toolchain, ToolchainOptions};
 use crate::backend::Backend;
 use crate::backend::gem5::{self, Gem5};
 use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::backend::verified::Verified;
-use crate::candidate::{Answer, import};
-use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Problem};
+use crate::candidate::Answer;
+use crate::dataset::{self, DatasetForm, Defect, Language, Loaded};
 use crate::evaluation::{
-    Authority, BackendRunner, Completion, EvaluationResult, Journal, Model, Observer, Plan,
-    Programs, demo_plans, evaluate_onto, sources,
+    Authority, BackendRunner, Builder, Completion, EvaluationResult, JobKey, Memory, Model,
+    OnMachine, Plan, Programs, StoredStudy, demo_plans, evaluate as evaluate_plan, page, sources,
 };
-use crate::report;
+use crate::sim::machine::Machine;
+use crate::store::Store;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Instruction limit of the demo: ten times what its slowest answer needs.
@@ -31,33 +39,104 @@ impl From<Defect> for CliError {
     }
 }
 
-pub(super) fn evaluate(args: EvaluateArgs) -> Result<Status, CliError> {
-    let form = dataset_form(&args.dataset)?;
+pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status, CliError> {
+    let file = (args.plan.as_deref())
+        .map(|path| PlanFile::read(path, args.data.as_deref()))
+        .transpose()?;
+    let args = completed(args, given, file.as_ref())?;
+    let form = (args.dataset.as_deref())
+        .or(file.as_ref().map(|file| file.data.dataset.as_str()))
+        .unwrap_or_default();
+    let form = dataset_form(form)?;
     let language = language(&args.language)?;
-    let loaded = dataset::load_all(form, &args.problems, language)?;
+    let setting = Setting::new(&args.candidates)?;
+    let mut notes = Vec::new();
+    if let Some(file) = &file {
+        let mut found = file.file_hashes()?;
+        for machine in &setting.machines {
+            found.insert(format!("machine {}", machine.name), machine.hash());
+        }
+        let toolchain = setting.toolchain.identity(language, &setting.options);
+        if let Ok(toolchain) = toolchain {
+            found.insert("toolchain".into(), toolchain.to_string());
+        }
+        found.insert("engine".into(), JobKey::ENGINE.into());
+        if args.lock {
+            file.write_lock(&found)?;
+            eprintln!("the lock is in {}", file.path.display());
+            return Ok(Status::Success);
+        }
+        notes = file.check_lock(&found)?;
+    }
+    for note in notes {
+        eprintln!("warning: {note}");
+    }
+    let problems: Vec<PathBuf> = match &file {
+        Some(file) if args.problems.is_empty() => (file.data.problems())
+            .map(|path| file.resolve(path))
+            .collect(),
+        _ => args.problems.clone(),
+    };
+    let mut loaded = dataset::load_all(form, &problems, language)?;
     tell_defects(&loaded.skipped);
     tell_defects(&loaded.left_out);
-    let mut models = Vec::new();
-    for text in &args.samples {
-        models.push(model(text, &loaded.problems)?);
+    if !args.only.is_empty() {
+        for id in &args.only {
+            if loaded.problems.iter().all(|problem| problem.id != *id) {
+                return Err(CliError::usage(
+                    format!("the data set has no problem `{id}`"),
+                    "give ids as the data set has them",
+                ));
+            }
+        }
+        loaded
+            .problems
+            .retain(|problem| args.only.contains(&problem.id));
     }
-    for (index, model) in models.iter().enumerate() {
-        if models[..index].iter().any(|other| other.name == model.name) {
+    let mut models = match &file {
+        Some(file) if args.samples.is_empty() => samples::of_plan(file, &loaded.problems)?,
+        _ => samples::of_arguments(&args.samples, &loaded.problems)?,
+    };
+    for base in &args.bases {
+        let known = base.split_once('=').and_then(|(name, base)| {
+            models
+                .iter_mut()
+                .find(|model| model.name == name)
+                .map(|model| (model, base))
+        });
+        let Some((model, base)) = known else {
             return Err(CliError::usage(
-                format!("two models are called `{}`", model.name),
-                "give each `--samples` a NAME of its own",
+                format!("`--base {base}` names no model"),
+                "write it as NAME=BASE, with names of `--samples`",
+            ));
+        };
+        model.base = Some(base.into());
+    }
+    for model in &models {
+        if let Some(base) = &model.base
+            && models.iter().all(|other| other.name != *base)
+        {
+            return Err(CliError::usage(
+                format!("the base `{base}` of `{}` is no model", model.name),
+                "give its samples too",
             ));
         }
     }
+    if let Some(first) = args.first {
+        for answers in models
+            .iter_mut()
+            .flat_map(|model| model.answers.values_mut())
+        {
+            answers.truncate(first);
+        }
+    }
+    let name = (args.name.clone())
+        .or(file.map(|file| file.name))
+        .unwrap_or_else(|| form.name().into());
     let authority = authority(&args.expected, &models)?;
-    let (result, failure) = run(
-        loaded,
-        &authority,
-        models,
-        &args.candidates,
-        args.candidates.out.as_deref(),
-    )?;
-    show(&[(form.name(), result)], failure, &args.candidates)
+    let out = args.candidates.out.as_deref();
+    let result = run(&name, loaded, &authority, models, &setting, out)?;
+    show(&[result], &args.candidates)
 }
 
 /// The data set of this name.
@@ -99,69 +178,6 @@ fn authority(name: &str, models: &[Model]) -> Result<Authority, CliError> {
     }
 }
 
-/// The model of one `--samples`.
-pub(super) fn model(text: &str, problems: &[Problem]) -> Result<Model, CliError> {
-    let Some((name, file)) = text.split_once('=') else {
-        if text == "canonical" {
-            return canonical(problems);
-        }
-        return Err(CliError::usage(
-            format!("`--samples {text}` names no file"),
-            "write it as NAME=FILE, or `canonical` for the data set's own solutions",
-        ));
-    };
-    if name.is_empty() {
-        return Err(CliError::usage(
-            format!("`--samples {text}` names no model"),
-            "write it as NAME=FILE",
-        ));
-    }
-    let imported = import(Path::new(file), problems, name)?;
-    tell_defects(&imported.refused);
-    if !imported.unknown_tasks.is_empty() {
-        let samples: usize = imported.unknown_tasks.values().sum();
-        let first: Vec<_> = imported
-            .unknown_tasks
-            .keys()
-            .take(3)
-            .map(String::as_str)
-            .collect();
-        eprintln!(
-            "warning: {file}: {samples} samples are of tasks that the data set does not have ({}{}): they are left out",
-            first.join(", "),
-            if imported.unknown_tasks.len() > 3 {
-                ", ..."
-            } else {
-                ""
-            }
-        );
-    }
-    Ok(Model {
-        name: name.to_owned(),
-        answers: imported.answers,
-    })
-}
-
-fn canonical(problems: &[Problem]) -> Result<Model, CliError> {
-    let answers: BTreeMap<_, _> = problems
-        .iter()
-        .filter_map(|problem| {
-            let solution = problem.canonical.clone()?;
-            Some((problem.id.clone(), vec![Answer::Completion(solution)]))
-        })
-        .collect();
-    if answers.is_empty() {
-        return Err(CliError::usage(
-            "the data set has no solutions of its own",
-            "give samples as NAME=FILE",
-        ));
-    }
-    Ok(Model {
-        name: "canonical".to_owned(),
-        answers,
-    })
-}
-
 pub(super) fn tell_defects(defects: &[Defect]) {
     const SHOWN: usize = 20;
     for defect in defects.iter().take(SHOWN) {
@@ -172,41 +188,79 @@ pub(super) fn tell_defects(defects: &[Defect]) {
     }
 }
 
-/// Carries out an evaluation; the status is the exit code for the case that rows are missing.
+/// What the options say of how candidates are built and run.
+struct Setting<'a> {
+    args: &'a CandidateArgs,
+    machines: Vec<Machine>,
+    options: BuildOptions,
+    toolchain: Toolchain,
+}
+
+impl<'a> Setting<'a> {
+    fn new(args: &'a CandidateArgs) -> Result<Self, CliError> {
+        let mut machines: Vec<Machine> = Vec::new();
+        for name in &args.machines {
+            let machine = machines::resolve(&MachineArgs {
+                machine: name.clone(),
+                overrides: args.overrides.clone(),
+                guest: args.guest.clone(),
+            })?;
+            if machines.iter().any(|other| other.name == machine.name) {
+                return Err(CliError::usage(
+                    format!("two machines are called `{}`", machine.name),
+                    "give each `--machine` once",
+                ));
+            }
+            machines.push(machine);
+        }
+        let usage = |error: String| CliError::usage(error, String::new());
+        let mut options = BuildOptions {
+            optimisation: args.optimisation.parse().map_err(usage)?,
+            linking: if args.dynamic {
+                Linking::DynamicPie
+            } else {
+                Linking::Static
+            },
+            isa: args.isa.parse().map_err(usage)?,
+            ..BuildOptions::default()
+        };
+        options.limits.memory_bytes = mebibytes(args.compile_memory, "compile-memory")?;
+        options.limits.cpu = Duration::from_secs(args.compile_cpu);
+        Ok(Self {
+            args,
+            machines,
+            options,
+            toolchain: Toolchain::new(ToolchainOptions {
+                compiler: args.compiler.clone(),
+                python: args.python.clone(),
+                cache: Some(cache_folder()),
+            }),
+        })
+    }
+}
+
+/// A finished evaluation with the store that holds it.
+struct Finished {
+    name: String,
+    result: EvaluationResult,
+    /// The exit code for the case that rows are missing.
+    failure: Status,
+    store: Store,
+}
+
 fn run(
+    name: &str,
     loaded: Loaded,
     authority: &Authority,
     models: Vec<Model>,
-    args: &CandidateArgs,
+    setting: &Setting<'_>,
     out: Option<&Path>,
-) -> Result<(EvaluationResult, Status), CliError> {
-    let machine = machines::resolve(&args.machine)?;
-    if args.k.contains(&0) {
-        return Err(CliError::usage(
-            "`--k 0` is out of range",
-            "give numbers of samples from 1 on",
-        ));
-    }
-    let usage = |error: String| CliError::usage(error, String::new());
-    let mut options = BuildOptions {
-        optimisation: args.optimisation.parse().map_err(usage)?,
-        linking: if args.dynamic {
-            Linking::DynamicPie
-        } else {
-            Linking::Static
-        },
-        isa: args.isa.parse().map_err(usage)?,
-        ..BuildOptions::default()
-    };
-    options.limits.memory_bytes = mebibytes(args.compile_memory, "compile-memory")?;
-    options.limits.cpu = Duration::from_secs(args.compile_cpu);
-    let toolchain = Toolchain::new(ToolchainOptions {
-        compiler: args.compiler.clone(),
-        python: args.python.clone(),
-        cache: Some(cache_folder()),
-    });
+) -> Result<Finished, CliError> {
+    let args = setting.args;
+    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    output::check_models(&args.report, &names)?;
     let limits = args.limits.limits()?;
-    let programs = Programs::new(&toolchain, &cache_folder())?;
+    let programs = Programs::new(&setting.toolchain, &cache_folder())?;
     let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
     let (loaded, left_out) = completion.complete(loaded, authority);
     tell_defects(&left_out);
@@ -214,164 +268,273 @@ fn run(
         .problems
         .first()
         .map_or(Language::Cpp, |problem| problem.language);
+    let builder = Builder::new(&setting.toolchain, &setting.options, language)?;
     let mut provenance = Map::new();
     provenance.insert("tickmark".to_owned(), env!("CARGO_PKG_VERSION").into());
+    provenance.insert("engine".to_owned(), JobKey::ENGINE.into());
+    let toolchain = setting.toolchain.identity(language, &setting.options)?;
+    provenance.insert("toolchain".to_owned(), toolchain.to_string().into());
     provenance.insert(
-        "toolchain".to_owned(),
-        toolchain.identity(language, &options)?.to_string().into(),
+        "build_options".to_owned(),
+        format!("{:?}", setting.options).into(),
     );
-    provenance.insert("build_options".to_owned(), format!("{options:?}").into());
     provenance.insert("limits".to_owned(), json!(limits));
     let sources = sources(&loaded.problems);
     if !sources.is_empty() {
         provenance.insert("expected_results".to_owned(), json!(sources));
     }
+    if args.backend != BackendChoice::Native {
+        // One machine stands as it always did.
+        let effective = match setting.machines.as_slice() {
+            [only] => only.effective(),
+            several => several
+                .iter()
+                .map(Machine::effective)
+                .collect::<Vec<Value>>()
+                .into(),
+        };
+        provenance.insert("machine".to_owned(), effective);
+        provenance.insert("seed".to_owned(), args.seed.into());
+    }
+    let file = (args.store.clone()).or_else(|| out.map(|out| out.join("store.sqlite")));
+    let store = match &file {
+        Some(file) => Store::open(file)?,
+        None => Store::in_memory()?,
+    };
+    let memory = Memory::new(&store);
     let mut plan = Plan {
+        name: name.into(),
         problems: loaded.problems,
         skipped: loaded.skipped,
         models,
-        ks: args.k.clone(),
+        report: output::report_options(&args.report)?,
         threads: args.threads,
         provenance,
     };
-    match args.backend {
+    let mut failure = Status::Failure;
+    let result = match args.backend {
         BackendChoice::Sim => {
-            let sim = Sim::new(Options {
-                snapshots: !args.no_snapshot,
-                seed: args.seed,
-                wall_clock: Duration::from_secs(args.limits.max_wall),
-                cache: cache_folder(),
-                roots: Vec::new(),
-                machine: machine.clone(),
-            });
-            let settings = format!("{} {}", machine.hash(), args.seed);
-            plan.provenance
-                .insert("machine".to_owned(), machine.effective());
-            plan.provenance.insert("seed".to_owned(), args.seed.into());
+            let sims: Vec<Sim> = (setting.machines.iter())
+                .map(|machine| {
+                    Sim::new(Options {
+                        snapshots: !args.no_snapshot,
+                        seed: args.seed,
+                        wall_clock: Duration::from_secs(args.limits.max_wall),
+                        cache: cache_folder(),
+                        roots: Vec::new(),
+                        machine: machine.clone(),
+                    })
+                })
+                .collect();
+            plan.provenance.insert("backend".to_owned(), json!("sim"));
+            let settings = |machine: &Machine| format!("{} {}", machine.hash(), args.seed);
             if args.verify_determinism {
-                let verified = Verified::new(&sim);
-                // A key of its own: what an earlier evaluation found has not been verified.
-                let settings = format!("{settings} verified");
                 plan.provenance
                     .insert("determinism_verified".to_owned(), true.into());
-                let runner = BackendRunner::new(
-                    &verified, &toolchain, &options, language, limits, &programs, &settings,
-                )?;
-                let result = carry_out(&plan, &runner, &verified, out)?;
-                return Ok((result, verification_status(&verified)));
+                let verified: Vec<_> = sims.iter().map(Verified::new).collect();
+                let runners: Vec<_> = (verified.iter().zip(&setting.machines))
+                    .map(|(sim, machine)| {
+                        // A key of its own: what an earlier evaluation found has not been verified.
+                        let settings = format!("{} verified", settings(machine));
+                        BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
+                            .repeated(args.repetitions)
+                    })
+                    .collect();
+                let result = carry_out(&plan, &runners, &memory, args);
+                for verified in &verified {
+                    if verification_status(verified) == Status::NotDeterministic {
+                        failure = Status::NotDeterministic;
+                    }
+                }
+                result
+            } else {
+                let runners: Vec<_> = (sims.iter().zip(&setting.machines))
+                    .map(|(sim, machine)| {
+                        let settings = settings(machine);
+                        BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
+                            .repeated(args.repetitions)
+                    })
+                    .collect();
+                carry_out(&plan, &runners, &memory, args)
             }
-            let runner = BackendRunner::new(
-                &sim, &toolchain, &options, language, limits, &programs, &settings,
-            )?;
-            carry_out(&plan, &runner, &sim, out).map(unverified)
         }
         BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
-            Err(not_for_native())
+            return Err(not_for_native());
         }
         BackendChoice::Native => {
             let native = Native::new(Duration::from_secs(args.max_cpu));
-            let settings = format!("cpu {}", args.max_cpu);
-            let runner = BackendRunner::new(
-                &native, &toolchain, &options, language, limits, &programs, &settings,
-            )?;
-            let result = carry_out(&plan, &runner, &native, out);
+            let settings = format!("cpu {} on {}", args.max_cpu, host_processor());
+            let runner =
+                BackendRunner::new(&native, &builder, limits, &programs, &settings, &memory)
+                    .repeated(args.repetitions);
+            plan.provenance
+                .insert("backend".to_owned(), json!(native.name()));
+            plan.provenance
+                .insert("host".to_owned(), host_processor().into());
+            plan.provenance
+                .insert("repetitions".to_owned(), args.repetitions.into());
+            let result = carry_out(&plan, &[runner], &memory, args);
             let missing = native.not_applied();
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
             }
-            result.map(unverified)
+            result
         }
         BackendChoice::Gem5 => {
-            let gem5 = Gem5::new(gem5::Options {
-                machine: machine.clone(),
-                executable: args.gem5.gem5.clone(),
-                wall_clock: Duration::from_secs(args.limits.max_wall),
-                seed: args.seed,
-                keep: None,
-                frozen: args.gem5_frozen.clone(),
-            })?;
-            super::gem5::tell(&gem5);
-            plan.provenance
-                .insert("machine".to_owned(), machine.effective());
-            plan.provenance.insert("seed".to_owned(), args.seed.into());
-            plan.provenance
-                .insert("gem5".to_owned(), super::gem5::provenance(&gem5));
-            let settings = gem5.identity();
-            let runner = BackendRunner::new(
-                &gem5, &toolchain, &options, language, limits, &programs, &settings,
-            )?;
-            let result = carry_out(&plan, &runner, &gem5, out);
-            super::gem5::tell_not_applied(&gem5);
-            result.map(unverified)
+            let mut gem5s = Vec::new();
+            for machine in &setting.machines {
+                gem5s.push(Gem5::new(gem5::Options {
+                    machine: machine.clone(),
+                    executable: args.gem5.gem5.clone(),
+                    wall_clock: Duration::from_secs(args.limits.max_wall),
+                    seed: args.seed,
+                    keep: None,
+                    frozen: args.gem5_frozen.clone(),
+                })?);
+            }
+            plan.provenance.insert("backend".to_owned(), json!("gem5"));
+            if let Some(first) = gem5s.first() {
+                super::gem5::tell(first);
+                plan.provenance
+                    .insert("gem5".to_owned(), super::gem5::provenance(first));
+            }
+            let runners: Vec<_> = (gem5s.iter())
+                .map(|gem5| {
+                    let settings = gem5.identity();
+                    BackendRunner::new(gem5, &builder, limits, &programs, &settings, &memory)
+                        .repeated(args.repetitions)
+                })
+                .collect();
+            let result = carry_out(&plan, &runners, &memory, args);
+            for gem5 in &gem5s {
+                super::gem5::tell_not_applied(gem5);
+            }
+            result
+        }
+    };
+    let alarms = memory.alarms();
+    for alarm in alarms.iter().take(10) {
+        eprintln!("ALARM: not deterministic: {alarm}");
+    }
+    if let Some(error) = memory.failure() {
+        return Err(CliError {
+            message: format!("the results are right, but not all are kept: {error}"),
+            hint: error.remedy().into(),
+            status: Status::Failure,
+        });
+    }
+    if !alarms.is_empty() {
+        return Err(CliError {
+            message: format!("{} facts differ from those that are stored", alarms.len()),
+            hint: "report this as a fault of tickmark, with the store; results cannot be trusted"
+                .into(),
+            status: Status::Failure,
+        });
+    }
+    if !result.interrupted
+        && let Some(folder) = out
+    {
+        let path = folder.join("results.jsonl");
+        write_whole(&path, &result.to_json_lines())?;
+        if args.progress == ProgressChoice::Text && !args.quiet {
+            eprintln!("results are in {}", path.display());
         }
     }
+    drop(memory);
+    Ok(Finished {
+        name: name.into(),
+        result,
+        failure,
+        store,
+    })
 }
 
-/// A result whose missing rows are failures like any other.
-fn unverified(result: EvaluationResult) -> (EvaluationResult, Status) {
-    (result, Status::Failure)
+/// Writes a file in one step, so that no half of it is ever seen.
+fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError {
+        message: format!("cannot write `{}`: {error}", path.display()),
+        hint: "choose a folder that can be written with `--out`".to_owned(),
+        status: Status::Failure,
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let new = path.with_extension("jsonl.new");
+    std::fs::write(&new, text).map_err(failed)?;
+    std::fs::rename(&new, path).map_err(failed)
 }
 
 fn carry_out<B: Backend>(
     plan: &Plan,
-    runner: &BackendRunner<'_, B>,
-    backend: &B,
-    out: Option<&Path>,
-) -> Result<EvaluationResult, CliError> {
-    let mut plan = plan.clone();
-    plan.provenance
-        .insert("backend".to_owned(), json!(backend.name()));
-    let told = Told::new();
-    let observer: &dyn Observer = &told;
-    let Some(folder) = out else {
-        return Ok(evaluate_onto(&plan, BTreeMap::new(), runner, observer));
+    runners: &[BackendRunner<'_, B>],
+    memory: &Memory<'_>,
+    args: &CandidateArgs,
+) -> EvaluationResult {
+    let choice = if args.quiet {
+        ProgressChoice::None
+    } else {
+        args.progress
     };
-    let failed = |error: crate::evaluation::JournalError| CliError {
-        message: error.to_string(),
-        hint: "choose a folder that can be written with `--out`".to_owned(),
-        status: Status::Failure,
-    };
-    let (journal, earlier) = Journal::open(folder).map_err(failed)?;
-    for note in journal.notes() {
-        eprintln!("note: {note}");
-    }
-    if !earlier.is_empty() {
+    let used = runners.first().map_or(1, BackendRunner::repetitions);
+    if choice == ProgressChoice::Text && args.repetitions > used {
         eprintln!(
-            "note: {} results are there from an earlier evaluation",
-            earlier.len()
+            "note: {} repetitions: runs in the simulator are equal to the byte, so {used} stands for all",
+            args.repetitions
         );
     }
-    let result = evaluate_onto(&plan, earlier, runner, &journal.observer(observer));
-    let path = journal.finish(&result).map_err(failed)?;
-    eprintln!("results are in {}", path.display());
-    Ok(result)
+    let machines: Vec<OnMachine<'_>> = (runners.iter())
+        .map(|runner| OnMachine {
+            machine: runner.machine(),
+            runner,
+        })
+        .collect();
+    evaluate_plan(plan, &machines, memory, &stop_flag(), &Told::new(choice))
 }
 
-/// Prints the results; `failure` is the exit code if rows are missing.
-fn show(
-    results: &[(&str, EvaluationResult)],
-    failure: Status,
-    args: &CandidateArgs,
-) -> Result<Status, CliError> {
-    let mut failures = 0;
-    for (name, result) in results {
-        if args.json {
-            print_data(result.to_json_lines())?;
-        } else {
-            let table = result.summary.to_table();
-            if results.len() > 1 {
-                print_data(format!("{name}\n"))?;
-            }
-            print_data(if args.markdown {
-                report::to_markdown(&table)
-            } else {
-                report::to_text(&table)
-            })?;
+/// A flag that Ctrl-C and SIGTERM set; the second one ends the process, which loses running samples only.
+fn stop_flag() -> Arc<AtomicBool> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal finds the flag unset. A handler that cannot be set leaves the usual ending.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+    }
+    flag
+}
+
+/// What the host's processor calls itself: native results of different ones are never mixed.
+fn host_processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .and_then(|rest| rest.split_once(':'))
+        .map_or_else(|| "unknown".into(), |(_, name)| name.trim().into())
+}
+
+fn show(finished: &[Finished], args: &CandidateArgs) -> Result<Status, CliError> {
+    if let Some(stopped) = finished.iter().find(|one| one.result.interrupted) {
+        let rows = stopped.result.rows.len();
+        eprintln!("interrupted after {rows} samples of `{}`", stopped.name);
+        match stopped.store.path() {
+            Some(path) => eprintln!(
+                "hint: what was found is in {}; the same command goes on from there",
+                path.display()
+            ),
+            None => eprintln!(
+                "hint: nothing is kept without `--out` or `--store`; with one of them, the same command would go on"
+            ),
         }
-        failures += result.failures_of_ours();
-        for row in result
-            .rows
-            .iter()
+        return Ok(Status::Interrupted);
+    }
+    let mut failures = 0;
+    for one in finished {
+        if finished.len() > 1 && args.shown.form() != super::args::FormatChoice::Json {
+            super::print_data(format!("{}\n", one.name))?;
+        }
+        args.shown.print(&one.result.summaries, &one.result.rows)?;
+        failures += one.result.failures_of_ours();
+        for row in (one.result.rows.iter())
             .filter(|row| row.verdict.is_failure_of_ours())
             .take(10)
         {
@@ -382,11 +545,28 @@ fn show(
             );
         }
     }
+    if args.shown.html.is_some() {
+        let mut summaries = Vec::new();
+        let mut drill_down = Vec::new();
+        for one in finished {
+            summaries.extend(one.result.summaries.iter().cloned());
+            let entry = match &one.result.study {
+                Some(key) => one.store.find_study(Some(key))?,
+                None => one.store.find_study(None)?,
+            };
+            let study = StoredStudy::read(&Memory::new(&one.store), &entry)?;
+            drill_down.extend(study.page_samples(&one.store));
+        }
+        args.shown.write_page(|| page(&summaries, drill_down))?;
+    }
     if failures > 0 {
         eprintln!(
             "warning: {failures} samples have no result because of failures that are not theirs"
         );
-        return Ok(failure);
+        let not_deterministic = |one: &&Finished| one.failure == Status::NotDeterministic;
+        return Ok(
+            (finished.iter().find(not_deterministic)).map_or(Status::Failure, |one| one.failure)
+        );
     }
     Ok(Status::Success)
 }
@@ -395,8 +575,8 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
     // One of the answers loops for ever: at the default limit it would take minutes to say so.
     let limits = &mut args.candidates.limits;
     limits.max_instructions = limits.max_instructions.min(DEMO_INSTRUCTIONS);
-    let mut results = Vec::new();
-    let mut failure = Status::Failure;
+    let setting = Setting::new(&args.candidates)?;
+    let mut finished = Vec::new();
     for (title, plan) in demo_plans() {
         let loaded = Loaded {
             problems: plan.problems,
@@ -404,17 +584,19 @@ pub(super) fn demo(mut args: DemoArgs) -> Result<Status, CliError> {
             ..Loaded::default()
         };
         let out = args.candidates.out.as_ref().map(|out| out.join(title));
-        let (result, status) = run(
+        let one = run(
+            title,
             loaded,
             &Authority::Reference,
             plan.models,
-            &args.candidates,
+            &setting,
             out.as_deref(),
         )?;
-        if status == Status::NotDeterministic {
-            failure = status;
+        let interrupted = one.result.interrupted;
+        finished.push(one);
+        if interrupted {
+            break;
         }
-        results.push((title, result));
     }
-    show(&results, failure, &args.candidates)
+    show(&finished, &args.candidates)
 }

@@ -11,9 +11,15 @@ mod error;
 mod evaluate;
 mod gem5;
 mod machines;
+mod metrics;
+mod output;
+mod plan_file;
+mod preset;
 mod progress;
 mod protocol;
 mod run;
+mod samples;
+mod store;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -34,6 +40,8 @@ pub enum Status {
     Failure,
     /// `--verify-determinism` found runs of one job that differ.
     NotDeterministic,
+    /// It was asked to stop, by Ctrl-C or a signal: as the shell has it, 128 and the number of SIGINT.
+    Interrupted,
 }
 
 impl From<Status> for ExitCode {
@@ -44,13 +52,15 @@ impl From<Status> for ExitCode {
             Status::Usage => 2,
             Status::Failure => 3,
             Status::NotDeterministic => 4,
+            Status::Interrupted => 130,
         })
     }
 }
 
 /// Runs the command of these arguments (the first is the program's name).
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed pipe while help is printed is nobody's failure.
@@ -64,8 +74,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args),
-        Command::Evaluate(args) => evaluate::evaluate(args),
-        Command::Demo(args) => evaluate::demo(args),
+        Command::Evaluate(args) => evaluate::evaluate(*args, &arguments),
+        Command::Demo(args) => evaluate::demo(*args),
+        Command::Metrics(args) => metrics::metrics(&args),
+        Command::Store(args) => store::store(&args.command),
         Command::Compare(args) => compare::compare(&args),
         Command::Agree(args) => compare::agree(&args),
         Command::Protocol(args) => protocol::protocol(&args),

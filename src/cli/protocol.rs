@@ -53,7 +53,7 @@ fn le2026(args: &LeArgs) -> Result<Status, CliError> {
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     let native = if natively {
-        let mut protocol = compare::protocol(&entrants, metric, true, true)?;
+        let mut protocol = compare::protocol(&entrants, metric, true, true, compare::REPETITIONS)?;
         // The time of the whole suite.
         protocol.aggregate = Aggregate::Sum;
         let (runs, host) = compare::natively_run(&entrants, &setup, &protocol)?;
@@ -75,7 +75,8 @@ fn le2026(args: &LeArgs) -> Result<Status, CliError> {
     } else {
         None
     };
-    let mut protocol = compare::protocol(&entrants, None, false, machine.kind() != Kind::Atomic)?;
+    let mut protocol =
+        compare::protocol(&entrants, None, false, machine.kind() != Kind::Atomic, 1)?;
     protocol.aggregate = Aggregate::Sum;
     let simulated = pairs(
         &setup,
@@ -197,7 +198,8 @@ fn dseffi2026(args: &DseffiArgs) -> Result<Status, CliError> {
     let setup = compare::setup_of(entrants, problems)?;
     let models = setup.names.clone();
     // The reference is an entrant of its own, behind the models.
-    let mut protocol = compare::protocol(entrants, None, natively, machine.kind() != Kind::Atomic)?;
+    let mut protocol =
+        compare::protocol(entrants, None, natively, machine.kind() != Kind::Atomic, 3)?;
     protocol.aggregate = Aggregate::Mean;
     protocol.case_limit = (protocol.quantity == Quantity::CpuTime).then_some(TASK_LIMIT_NS);
     let run = |setup: &Setup, protocol: &crate::compare::Protocol| {

@@ -142,7 +142,11 @@ fn like_humaneval(record: &Record<'_>, id: &str) -> Result<Problem, Defect> {
     let name = if uses("candidate") || uses(&named) {
         Some(named)
     } else {
-        called(&record.source("prompt")?, &[test])
+        // The prompt may show a helper only, with the function itself in the solution.
+        let solution = record
+            .optional_text("canonical_solution")?
+            .unwrap_or_default();
+        called(&format!("{}{solution}", record.source("prompt")?), &[test])
     };
     let mut fields = record.fields.clone();
     if let Some(name) = name {
@@ -242,6 +246,10 @@ mod tests {
     fn a_row_that_names_another_function_is_put_right_by_its_tests() {
         let row = serde_json::json!({"task_id": "MbppEval/4", "prompt": "def add(a):\n", "entry_point": "plus ",
             "canonical_solution": "  return a\n", "test": "def check(candidate):\n    assert add(1) == 1\n"});
+        assert_eq!(form(&row).1, "add");
+        let row = serde_json::json!({"task_id": "MbppEval/5", "prompt": "def helper(a):\n", "entry_point": "helper",
+            "canonical_solution": "  return a\ndef add(a):\n  return helper(a)\n",
+            "test": "def check(candidate):\n    assert add(1) == 1\n"});
         assert_eq!(form(&row).1, "add");
     }
 

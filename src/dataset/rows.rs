@@ -47,6 +47,8 @@ impl Row {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(&[]),
             Some(Value::List(items)) => Ok(items),
+            // How an empty list is written here and there.
+            Some(Value::Map(entries)) if entries.is_empty() => Ok(&[]),
             Some(_) => {
                 let defect = self.defect("is not an array", "write an array of argument lists");
                 Err(defect.in_field(field))

@@ -224,6 +224,10 @@ pub(crate) fn commented_definitions(source: &str) -> Vec<(String, String)> {
     }
     let mut found = Vec::new();
     for text in &texts {
+        // Prose before the definition would be taken for part of it.
+        let opens = |line: &str| line.starts_with("struct ") || line.starts_with("class ");
+        let lines = text.lines().skip_while(|line| !opens(line.trim_start()));
+        let text = &lines.collect::<Vec<_>>().join("\n");
         let Ok(tree) = parse(text, &tree_sitter_cpp::LANGUAGE.into()) else {
             continue;
         };

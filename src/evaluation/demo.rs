@@ -37,7 +37,6 @@ fn plan() -> Plan {
     };
     Plan {
         models: MODELS.map(model).into(),
-        ks: vec![1],
         ..Plan::default()
     }
 }

@@ -1,6 +1,5 @@
 //! A row: everything that is kept of one sample.
 use super::run::SampleRun;
-use super::schedule::Job;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +15,9 @@ pub struct Row {
     pub model: String,
     /// Number of the sample among the model's samples of the problem, from 0.
     pub sample: usize,
+    /// Name of the machine.
+    #[serde(default)]
+    pub machine: String,
     /// Right or wrong, and why.
     pub verdict: Verdict,
     /// The longest case of an accepted sample in core cycles; null where the machine only counts.
@@ -69,6 +71,9 @@ pub struct Total {
     /// Highest live memory of any run; absent (0) on gem5, which does not say.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub peak_memory_bytes: u64,
+    /// Live memory in KiB integrated over cycles (instructions, on machines that only count); absent natively.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub memory_kib_cycles: Option<u64>,
 }
 
 fn is_zero(bytes: &u64) -> bool {
@@ -76,7 +81,8 @@ fn is_zero(bytes: &u64) -> bool {
 }
 
 impl Row {
-    pub(super) fn new(job: &Job<'_>, key: String, run: SampleRun) -> Self {
+    /// The row of a sample's result.
+    pub(super) fn new(place: Place<'_>, key: String, run: SampleRun) -> Self {
         let longest = |of: fn(&CaseRow) -> Option<u64>| {
             // One case without the figure leaves the maximum unknown.
             let figures: Option<Vec<u64>> = run.cases.iter().map(of).collect();
@@ -86,9 +92,10 @@ impl Row {
                 .filter(|_| run.verdict.is_accepted())
         };
         Self {
-            problem: job.problem.id.clone(),
-            model: job.model.into(),
-            sample: job.sample,
+            problem: place.problem.into(),
+            model: place.model.into(),
+            sample: place.sample,
+            machine: place.machine.into(),
             runtime_cycles: longest(|case| case.cycles),
             runtime_instructions: longest(|case| case.instructions),
             runtime_cpu_time_ns: longest(|case| case.cpu_time_ns),
@@ -101,16 +108,6 @@ impl Row {
         }
     }
 
-    /// The same facts as the row of another job with the same key.
-    pub(super) fn of_job(&self, job: &Job<'_>) -> Self {
-        Self {
-            problem: job.problem.id.clone(),
-            model: job.model.into(),
-            sample: job.sample,
-            ..self.clone()
-        }
-    }
-
     /// The row as one line of JSON with its line feed.
     pub fn to_json_line(&self) -> String {
         // Strings, integers and enums with string tags: nothing here can fail to become JSON.
@@ -118,4 +115,17 @@ impl Row {
         line.push('\n');
         line
     }
+}
+
+/// Which sample a row is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    /// Id of the problem.
+    pub(super) problem: &'a str,
+    /// Name of the model.
+    pub(super) model: &'a str,
+    /// Number among the model's samples of the problem.
+    pub(super) sample: usize,
+    /// Name of the machine.
+    pub(super) machine: &'a str,
 }

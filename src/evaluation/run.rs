@@ -5,6 +5,7 @@ use crate::candidate::Candidate;
 use crate::dataset::{Form, Problem};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::verdict::{Judging, Results, Verdict, judge_calls, judge_case, judge_function};
+use serde::{Deserialize, Serialize};
 
 /// Builds and runs candidates.
 pub trait Runner: Sync {
@@ -17,7 +18,7 @@ pub trait Runner: Sync {
 }
 
 /// What is kept of a sample's runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleRun {
     /// The verdict of the sample: that of its first case that was not accepted.
     pub verdict: Verdict,
@@ -29,6 +30,10 @@ pub struct SampleRun {
     pub unanswered_system_calls: Vec<String>,
     /// The guest read a clock.
     pub clock_read: bool,
+    /// Key of the build; empty where there was none.
+    pub build: String,
+    /// Keys of the measurements, in order.
+    pub jobs: Vec<String>,
 }
 
 impl SampleRun {
@@ -40,6 +45,8 @@ impl SampleRun {
             total: None,
             unanswered_system_calls: Vec::new(),
             clock_read: false,
+            build: String::new(),
+            jobs: Vec::new(),
         }
     }
 
@@ -155,6 +162,7 @@ impl SampleRun {
                 instructions: sum(total.instructions, run.instructions),
                 cpu_time_ns: sum(total.cpu_time_ns, run.cpu_time_ns),
                 peak_memory_bytes: total.peak_memory_bytes.max(run.peak_memory_bytes),
+                memory_kib_cycles: sum(total.memory_kib_cycles, run.memory_kib_cycles),
             },
         });
         self.clock_read |= measurement.clock_read;
@@ -179,5 +187,7 @@ fn total_of(measurement: &Measurement) -> Total {
             .copied()
             .filter(|_| native),
         peak_memory_bytes: counters.peak_memory_bytes,
+        memory_kib_cycles: (!native && counters.memory_kib_cycles > 0)
+            .then_some(counters.memory_kib_cycles),
     }
 }

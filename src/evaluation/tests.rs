@@ -4,8 +4,9 @@ use crate::candidate::{Answer, Candidate};
 use crate::dataset::{Form, Language, Problem, TestCase};
 use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::outcome::{Counters, Device, Exit, Region};
+use crate::store::{Store, Table, Tables};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A runner whose candidates say in their source what their run gives: `out TEXT`, `cycles N`, `panic`, `fail`,
 /// `regions A B C`, `exit N`, `slow MILLISECONDS`; one word and its values a line.
@@ -138,6 +139,7 @@ fn model(name: &str, answers: &[(&str, &[&str])]) -> Model {
     Model {
         name: name.into(),
         answers: answers.collect(),
+        ..Model::default()
     }
 }
 
@@ -169,15 +171,41 @@ fn plan() -> Plan {
                 ],
             ),
         ],
-        ks: vec![1, 2, 3],
+        report: ReportOptions {
+            metrics: ["pass@1", "pass@2", "pass@3", "normalised-runtime"]
+                .map(|name| name.parse().unwrap())
+                .into(),
+            ..ReportOptions::default()
+        },
         threads: Some(2),
         ..Plan::default()
     }
 }
 
+/// On one machine, with a store that ends with the call.
+fn once(plan: &Plan, runner: &FakeRunner, observer: &dyn Observer) -> EvaluationResult {
+    onto(plan, runner, &Store::in_memory().unwrap(), observer)
+}
+
+fn onto(
+    plan: &Plan,
+    runner: &FakeRunner,
+    store: &Store,
+    observer: &dyn Observer,
+) -> EvaluationResult {
+    let machines = [OnMachine {
+        machine: "fake",
+        runner,
+    }];
+    let memory = Memory::new(store);
+    let result = evaluate(plan, &machines, &memory, &AtomicBool::new(false), observer);
+    assert!(memory.failure().is_none() && memory.alarms().is_empty());
+    result
+}
+
 #[test]
 fn rows_come_in_the_order_of_problem_model_and_sample() {
-    let result = evaluate(&plan(), &FakeRunner::default(), &Silent);
+    let result = once(&plan(), &FakeRunner::default(), &Silent);
     let places: Vec<_> = (result.rows.iter())
         .map(|r| format!("{}{}{}", r.problem, r.model, r.sample))
         .collect();
@@ -204,7 +232,7 @@ fn rows_come_in_the_order_of_problem_model_and_sample() {
 
 #[test]
 fn a_program_stops_at_its_first_wrong_case_and_its_runtime_is_the_longest() {
-    let result = evaluate(&plan(), &FakeRunner::default(), &Silent);
+    let result = once(&plan(), &FakeRunner::default(), &Silent);
     assert_eq!(result.rows[0].cases.len(), 1);
     assert_eq!(result.rows[0].runtime_cycles, None);
     assert_eq!(result.rows[1].cases.len(), 2);
@@ -215,7 +243,7 @@ fn a_program_stops_at_its_first_wrong_case_and_its_runtime_is_the_longest() {
 
 #[test]
 fn a_function_is_timed_by_its_regions_less_the_empty_one() {
-    let result = evaluate(&plan(), &FakeRunner::default(), &Silent);
+    let result = once(&plan(), &FakeRunner::default(), &Silent);
     let row = &result.rows[8];
     let cycles: Vec<_> = row.cases.iter().map(|case| case.cycles.unwrap()).collect();
     assert_eq!(cycles, [10, 20, 6]);
@@ -228,12 +256,14 @@ fn a_function_is_timed_by_its_regions_less_the_empty_one() {
 
 #[test]
 fn the_summary_equals_the_values_computed_by_hand() {
-    let summary = evaluate(&plan(), &FakeRunner::default(), &Silent).summary;
+    let summary = once(&plan(), &FakeRunner::default(), &Silent)
+        .summaries
+        .remove(0);
     // a: 100 and 300; b: 10 and 30; c: 20 and 60; d: a failure of ours comes first.
-    assert_eq!(summary.normalised_runtime.problems, ["a", "b", "c"]);
-    assert_eq!(summary.models[0].normalised_runtime_percent, Some(25.0));
-    assert_eq!(summary.models[1].normalised_runtime_percent, Some(75.0));
-    let left_out = &summary.normalised_runtime.left_out[0];
+    assert_eq!(summary.population(), ["a", "b", "c"]);
+    assert_eq!(summary.value("normalised-runtime", 0), Some(25.0));
+    assert_eq!(summary.value("normalised-runtime", 1), Some(75.0));
+    let left_out = &summary.scores_of("normalised-runtime").unwrap().left_out[0];
     assert_eq!(
         (left_out.problem.as_str(), left_out.reason.as_str()),
         (
@@ -242,18 +272,14 @@ fn the_summary_equals_the_values_computed_by_hand() {
         )
     );
     // x: a 1/2, b 1/2, c 2/2, d 1/1 (one sample is not known): 3/4. pass@2: a, b, c 1, d left out.
-    let Offered::Value(pass) = &summary.models[0].pass_at_k[0] else {
-        panic!("refused");
-    };
-    assert!((pass.value - 0.75).abs() < 1e-15);
-    let Offered::Value(pass) = &summary.models[0].pass_at_k[1] else {
-        panic!("refused");
-    };
-    assert_eq!((pass.value, pass.problems), (1.0, 3));
-    assert!(matches!(
-        &summary.models[0].pass_at_k[2],
-        Offered::Refused { k: 3, .. }
-    ));
+    assert!((summary.value("pass@1", 0).unwrap() - 0.75).abs() < 1e-15);
+    let pass = &summary.scores_of("pass@2").unwrap().models[0];
+    assert_eq!((pass.value, pass.problems), (Some(1.0), 3));
+    assert!(
+        summary.scores_of("pass@3").unwrap().models[0]
+            .refused
+            .is_some()
+    );
     let text = crate::report::to_text(&summary.to_table());
     assert!(text.contains("over 3 of 4 problems"), "{text}");
     assert!(
@@ -269,9 +295,11 @@ fn on_a_machine_that_only_counts_the_unit_is_instructions() {
         models: vec![model("x", &[("a", &["out 1\nuncounted"])])],
         ..Plan::default()
     };
-    let summary = evaluate(&plan, &FakeRunner::default(), &Silent).summary;
+    let summary = once(&plan, &FakeRunner::default(), &Silent)
+        .summaries
+        .remove(0);
     assert_eq!(summary.unit, RuntimeUnit::Instructions);
-    assert_eq!(summary.models[0].normalised_runtime_percent, Some(100.0));
+    assert_eq!(summary.value("normalised-runtime", 0), Some(100.0));
 }
 
 #[test]
@@ -289,7 +317,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
             threads: Some(threads),
             ..plan.clone()
         };
-        evaluate(&plan, &FakeRunner::default(), &Silent).to_json_lines()
+        once(&plan, &FakeRunner::default(), &Silent).to_json_lines()
     };
     let one = with(1);
     assert_eq!(one, with(2));
@@ -313,7 +341,7 @@ impl Observer for Recorder {
 #[test]
 fn observers_are_told_of_every_sample() {
     let recorder = Recorder::default();
-    evaluate(&plan(), &FakeRunner::default(), &recorder);
+    once(&plan(), &FakeRunner::default(), &recorder);
     let seen = recorder.0.into_inner().unwrap();
     let done: Vec<_> = seen.iter().map(|(_, progress)| progress.done).collect();
     assert_eq!(done, (1..=16).collect::<Vec<_>>());
@@ -321,70 +349,162 @@ fn observers_are_told_of_every_sample() {
     assert_eq!(seen[15].1.remaining, Some(std::time::Duration::ZERO));
 }
 
-fn folder(name: &str) -> std::path::PathBuf {
-    let path = std::env::temp_dir().join(format!("tickmark-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    path
+/// Every table of a store as text.
+fn export(store: &Store) -> String {
+    let mut text = Vec::new();
+    for table in Tables::ALL {
+        store.export_json_lines(table, &mut text).unwrap().unwrap();
+    }
+    String::from_utf8(text).unwrap()
 }
 
-fn resumed(folder: &std::path::Path, runner: &FakeRunner) -> (String, Vec<String>) {
-    let (journal, earlier) = Journal::open(folder).unwrap();
-    let notes = journal.notes().to_vec();
-    let result = evaluate_onto(&plan(), earlier, runner, &journal.observer(&Silent));
-    let path = journal.finish(&result).unwrap();
-    (std::fs::read_to_string(path).unwrap(), notes)
+/// Stops an evaluation after some samples.
+struct Stopping<'a>(&'a AtomicBool, usize);
+
+impl Observer for Stopping<'_> {
+    fn finished(&self, _: &Row, _: bool, progress: &Progress) {
+        if progress.done >= self.1 {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 #[test]
-fn an_evaluation_that_was_ended_goes_on_where_it_was() {
-    let folder = folder("resume");
-    let (whole, _) = resumed(&folder, &FakeRunner::default());
-    // As after a kill: some rows in the order of completion, the last one cut.
-    let rows: Vec<&str> = whole.lines().collect();
-    let partial = [
-        rows[9],
-        "\n",
-        rows[2],
-        "\n",
-        rows[0],
-        "\n",
-        &rows[3][..rows[3].len() / 2],
-    ]
-    .concat();
-    std::fs::remove_file(folder.join("results.jsonl")).unwrap();
-    std::fs::write(folder.join("results.partial.jsonl"), partial).unwrap();
+fn an_evaluation_that_was_stopped_goes_on_where_it_was() {
+    let whole_store = Store::in_memory().unwrap();
+    let whole = onto(&plan(), &FakeRunner::default(), &whole_store, &Silent);
+    let store = Store::in_memory().unwrap();
     let runner = FakeRunner::default();
-    let (again, notes) = resumed(&folder, &runner);
-    assert_eq!(again, whole);
-    // 16 samples less 2 empty ones less 3 that are there.
-    assert_eq!(runner.runs.load(Ordering::Relaxed), 11);
-    assert!(
-        notes[0].contains("1 incomplete or unreadable lines"),
-        "{notes:?}"
-    );
-    assert!(!folder.join("results.partial.jsonl").exists());
-    // A finished evaluation is taken over but for failures of ours.
+    let machines = [OnMachine {
+        machine: "fake",
+        runner: &runner,
+    }];
+    let plan = Plan {
+        threads: Some(1),
+        ..plan()
+    };
+    let mut begun = 0;
+    loop {
+        let stop = AtomicBool::new(false);
+        let memory = Memory::new(&store);
+        // What is known goes by quickly; each time two more samples are done.
+        begun += 2;
+        let result = evaluate(&plan, &machines, &memory, &stop, &Stopping(&stop, begun));
+        if !result.interrupted {
+            assert_eq!(result.to_json_lines(), whole.to_json_lines());
+            break;
+        }
+        assert!(result.summaries.is_empty() && result.rows.len() < 16);
+    }
+    assert_eq!(export(&store), export(&whole_store));
+    // A finished evaluation is known but for failures of ours, which are tried again.
     let runner = FakeRunner::default();
-    assert_eq!(resumed(&folder, &runner).0, whole);
+    let again = onto(&plan, &runner, &store, &Silent);
+    assert_eq!(again.to_json_lines(), whole.to_json_lines());
     assert_eq!(runner.runs.load(Ordering::Relaxed), 2);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
-    let path = folder("file");
-    std::fs::write(&path, "").unwrap();
-    let message = Journal::open(&path.join("out")).unwrap_err().to_string();
+fn the_metrics_are_computed_again_from_the_store_alone() {
+    let store = Store::in_memory().unwrap();
+    let result = onto(&plan(), &FakeRunner::default(), &store, &Silent);
+    let memory = Memory::new(&store);
+    let study = StoredStudy::read(&memory, &store.find_study(None).unwrap()).unwrap();
+    let again = study.summaries(&plan().report);
+    let values = |summary: &Summary| {
+        let all = summary.scores.iter().flat_map(|scores| &scores.models);
+        all.map(|model| (model.value, model.interval))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(values(&again[0]), values(&result.summaries[0]));
+    // A scripted panic has no key under which a failure could be noted; everything else is there.
+    let kinds = |rows: &[Row]| {
+        rows.iter()
+            .map(|row| row.verdict.kind())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&study.rows), kinds(&result.rows));
+    assert!(study.sources[1].is_some());
+    let entry = store.find_study(None).unwrap();
+    // 16 samples, two of them failures of ours.
+    assert_eq!((entry.samples, entry.done), (16, 14));
+}
+
+#[test]
+fn several_machines_stand_side_by_side() {
+    let (one, two) = (FakeRunner::default(), FakeRunner::default());
+    let store = Store::in_memory().unwrap();
+    let machines = [
+        OnMachine {
+            machine: "one",
+            runner: &one,
+        },
+        OnMachine {
+            machine: "two",
+            runner: &two,
+        },
+    ];
+    let mut plan = plan();
+    plan.report.stability = true;
+    let memory = Memory::new(&store);
+    let result = evaluate(&plan, &machines, &memory, &AtomicBool::new(false), &Silent);
+    let names: Vec<_> = result
+        .summaries
+        .iter()
+        .map(|s| s.machine.as_str())
+        .collect();
+    assert_eq!(names, ["one", "two"]);
+    assert_eq!(result.rows.len(), 32);
+    assert!(result.rows[..16].iter().all(|row| row.machine == "one"));
+    // The same facts on both: every metric agrees with itself.
+    let across: Vec<_> = (result.summaries[1].stability.iter())
+        .filter(|stability| stability.b.contains(" on two"))
+        .collect();
+    assert_eq!(across.len(), 4);
+    assert_eq!(across[3].kendall, Some(1.0));
+    // pass@1 is 75% for both models, which is no order.
+    assert_eq!(across[0].kendall, None);
+}
+
+#[test]
+fn stored_facts_are_listed_exported_and_pruned() {
+    let store = Store::in_memory().unwrap();
+    onto(&plan(), &FakeRunner::default(), &store, &Silent);
+    let mut other = plan();
+    other.name = "other".into();
+    other.models.truncate(1);
+    onto(&other, &FakeRunner::default(), &store, &Silent);
     assert!(
-        message.contains("cannot make the folder") && message.contains("out"),
-        "{message}"
+        store
+            .find_study(None)
+            .unwrap_err()
+            .to_string()
+            .contains("several studies")
     );
-    std::fs::remove_file(&path).unwrap();
+    assert!(store.find_study(Some("nonsense")).is_err());
+    let first = &store.studies().unwrap()[0];
+    assert_eq!(
+        store.find_study(Some(&first.key[..10])).unwrap().key,
+        first.key
+    );
+    let mut csv = Vec::new();
+    store.export_csv(Table::Result, &mut csv).unwrap().unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.starts_with("key,judge,blob\r\n"), "{csv}");
+    let before = export(&store);
+    assert_eq!(store.prune(&[]).unwrap(), crate::store::Pruned::default());
+    assert_eq!(export(&store), before);
+    // y's results go with the first study; x's are the other's too.
+    let pruned = store.prune(std::slice::from_ref(&first.key)).unwrap();
+    assert_eq!(pruned.studies, 1);
+    assert!(pruned.results > 0 && pruned.contents > 0);
+    let left = store.find_study(Some("other")).unwrap();
+    assert_eq!((left.samples, left.done), (8, 7));
 }
 
 #[test]
 fn rows_survive_json() {
-    for row in evaluate(&plan(), &FakeRunner::default(), &Silent).rows {
+    for row in once(&plan(), &FakeRunner::default(), &Silent).rows {
         assert_eq!(
             serde_json::from_str::<Row>(&row.to_json_line()).unwrap(),
             row

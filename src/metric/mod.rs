@@ -1,47 +1,31 @@
 //! Metrics: numbers with unit, population and what they leave out, from verdicts and runtimes.
 //!
-//! A metric takes [`Facts`] and gives values; it never asks where they come from. What leaves a population is named
-//! with its reason.
+//! A metric takes [`Facts`] and gives [`Scores`]: for each model the values of its problems, of which the score is the
+//! mean. It never asks where facts come from. What leaves a population is named with its reason. Each file says where
+//! its formula comes from; docs/metrics.md has them all on one page.
+mod beats;
+mod beyond;
+mod dps;
+mod eff_at_k;
+mod facts;
+mod kind;
 mod normalised_runtime;
 mod pass_at_k;
+mod resources;
+mod scores;
+mod speed_up;
+mod stability;
+mod win;
 
-pub use normalised_runtime::{NormalisedRuntime, normalised_runtime};
-pub use pass_at_k::{PassAtK, PassAtKRefusal, estimate, pass_at_k};
+pub use facts::{Aggregate, Facts, LeftOut, Outcome, ProblemFacts, SampleFact, Whole};
+pub use kind::{Metric, Scale, Settings};
+pub use normalised_runtime::{Share, pairwise_shares};
+pub use pass_at_k::estimate;
+pub use scores::{Direction, ModelScore, Scores, Unit};
+pub use stability::{Stability, stability};
+pub use win::{WinRate, win_matrix};
 
-/// What is known of every sample of every model on every problem.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// The models, in the order in which values are given.
-    pub models: Vec<String>,
-    /// The problems, in the order of the data set.
-    pub problems: Vec<ProblemFacts>,
-}
-
-/// What is known of the samples of one problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProblemFacts {
-    /// Id of the problem.
-    pub id: String,
-    /// The outcomes of the samples, by model and in the order of the samples.
-    pub samples: Vec<Vec<SampleFact>>,
-}
-
-/// What is known of one sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SampleFact {
-    /// Accepted, with its runtime in the unit of the population; without one if no call was timed.
-    Accepted(Option<u64>),
-    /// Not accepted.
-    Rejected,
-    /// A failure of ours: nothing is known of the sample.
-    Unknown,
-}
-
-/// A problem that a metric leaves out.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct LeftOut {
-    /// Id of the problem.
-    pub problem: String,
-    /// Why, with the model.
-    pub reason: String,
-}
+#[cfg(test)]
+mod python;
+#[cfg(test)]
+mod tests;

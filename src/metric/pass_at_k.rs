@@ -2,76 +2,38 @@
 //!
 //! `1 - C(n - c, k) / C(n, k)` for c passing samples of n, averaged over problems (Chen et al. 2021, "Evaluating
 //! Large Language Models Trained on Code", equation 1).
-use super::{Facts, LeftOut, SampleFact};
-
-/// pass@k of one model.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct PassAtK {
-    /// The k.
-    pub k: usize,
-    /// The mean over problems, 0 to 1.
-    pub value: f64,
-    /// How many problems it is the mean of.
-    pub problems: usize,
-    /// Problems without a sample, and those where failures of ours left fewer than k samples.
-    pub left_out: Vec<LeftOut>,
-}
-
-/// Why there is no pass@k.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PassAtKRefusal {
-    /// A problem has too few samples.
-    #[error("problem `{problem}` has {samples} samples of `{model}`, and pass@{k} needs {k}")]
-    TooFewSamples {
-        /// Id of the problem.
-        problem: String,
-        /// The model.
-        model: String,
-        /// How many samples it has.
-        samples: usize,
-        /// The k.
-        k: usize,
-    },
-    /// No problem has a sample whose verdict is known.
-    #[error("no problem has a judged sample of `{model}`")]
-    NoProblems {
-        /// The model.
-        model: String,
-    },
-}
+use super::facts::{Facts, LeftOut, Outcome};
+use super::scores::ModelScore;
 
 /// pass@k of the model with this index.
 ///
-/// # Errors
-/// A problem has samples, but fewer than k: an average over the others would be of an easier or harder population.
-/// Samples that a failure of ours took away leave out their problem instead, which is said.
-pub fn pass_at_k(facts: &Facts, model: usize, k: usize) -> Result<PassAtK, PassAtKRefusal> {
-    let mut sum = 0.0;
-    let mut problems = 0;
+/// It is refused where a problem has samples, but fewer than k: an average over the others would be of an easier or
+/// harder population. Samples that a failure of ours took away leave out their problem instead, which is said.
+pub(super) fn score(facts: &Facts, model: usize, k: usize) -> ModelScore {
+    let name = &facts.models[model];
+    let mut values = Vec::new();
     let mut left_out = Vec::new();
-    for problem in &facts.problems {
+    for (index, problem) in facts.problems.iter().enumerate() {
         let samples = &problem.samples[model];
-        let known = samples
-            .iter()
-            .filter(|fact| **fact != SampleFact::Unknown)
+        let known = (samples.iter())
+            .filter(|sample| sample.outcome != Outcome::Unknown)
             .count();
-        let passing = (samples.iter())
-            .filter(|fact| matches!(fact, SampleFact::Accepted(_)))
-            .count();
+        let passing = samples.iter().filter(|sample| sample.is_accepted()).count();
         if let Some(value) = estimate(known, passing, k) {
-            sum += value;
-            problems += 1;
+            values.push((index, value));
             continue;
         }
         let reason = if samples.is_empty() {
             "no sample".to_string()
         } else if samples.len() < k {
-            return Err(PassAtKRefusal::TooFewSamples {
-                problem: problem.id.clone(),
-                model: facts.models[model].clone(),
-                samples: samples.len(),
-                k,
-            });
+            return ModelScore::refused(
+                name,
+                format!(
+                    "problem `{}` has {} samples of `{name}`, and pass@{k} needs {k}",
+                    problem.id,
+                    samples.len()
+                ),
+            );
         } else {
             format!(
                 "failures of ours leave {known} of {} samples",
@@ -83,19 +45,11 @@ pub fn pass_at_k(facts: &Facts, model: usize, k: usize) -> Result<PassAtK, PassA
             reason,
         });
     }
-    if problems == 0 {
-        return Err(PassAtKRefusal::NoProblems {
-            model: facts.models[model].clone(),
-        });
+    if values.is_empty() {
+        let reason = format!("no problem has a judged sample of `{name}`");
+        return ModelScore::refused(name, reason);
     }
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 problems")]
-    let value = sum / problems as f64;
-    Ok(PassAtK {
-        k,
-        value,
-        problems,
-        left_out,
-    })
+    ModelScore::of(name, values, left_out)
 }
 
 /// `1 - C(n - c, k) / C(n, k)`; `None` where n < k or k = 0, where it is not defined.
@@ -118,19 +72,28 @@ pub fn estimate(n: usize, c: usize, k: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ProblemFacts;
+    use super::super::{ProblemFacts, SampleFact};
     use super::*;
-    use SampleFact::{Accepted, Rejected, Unknown};
 
-    fn facts(samples: &[&[SampleFact]]) -> Facts {
+    fn facts(samples: &[&str]) -> Facts {
         Facts {
             models: vec!["m".into()],
             problems: (samples.iter().enumerate())
                 .map(|(index, samples)| ProblemFacts {
                     id: format!("p{index}"),
-                    samples: vec![samples.to_vec()],
+                    samples: vec![samples.chars().map(fact).collect()],
                 })
                 .collect(),
+            ..Facts::default()
+        }
+    }
+
+    /// `+` right, `-` wrong, `?` a failure of ours.
+    fn fact(outcome: char) -> SampleFact {
+        match outcome {
+            '+' => SampleFact::accepted(Some(1.0)),
+            '-' => SampleFact::without_runtime(Outcome::Rejected),
+            _ => SampleFact::without_runtime(Outcome::Unknown),
         }
     }
 
@@ -162,38 +125,26 @@ mod tests {
     #[test]
     fn the_mean_is_over_problems_not_over_samples() {
         // 1/1 and 1/4: (1 + 0.25) / 2.
-        let facts = facts(&[
-            &[Accepted(None)],
-            &[Rejected, Rejected, Accepted(Some(1)), Rejected],
-        ]);
-        let pass = pass_at_k(&facts, 0, 1).unwrap();
-        assert!((pass.value - 0.625).abs() < 1e-15);
+        let pass = score(&facts(&["+", "--+-"]), 0, 1);
+        assert!((pass.value.unwrap() - 0.625).abs() < 1e-15);
         assert_eq!(pass.problems, 2);
     }
 
     #[test]
     fn too_few_samples_refuse_the_metric_for_the_model() {
-        let facts = facts(&[&[Accepted(None), Rejected], &[Rejected]]);
-        let refusal = pass_at_k(&facts, 0, 2).unwrap_err();
+        let pass = score(&facts(&["+-", "-"]), 0, 2);
+        assert_eq!(pass.value, None);
         assert_eq!(
-            refusal.to_string(),
-            "problem `p1` has 1 samples of `m`, and pass@2 needs 2"
+            pass.refused.as_deref(),
+            Some("problem `p1` has 1 samples of `m`, and pass@2 needs 2")
         );
     }
 
     #[test]
     fn failures_of_ours_leave_the_denominator() {
-        let facts = facts(&[
-            &[Unknown, Accepted(None)],
-            &[Unknown, Unknown],
-            &[],
-            &[Rejected, Rejected],
-        ]);
-        let pass = pass_at_k(&facts, 0, 1).unwrap();
-        assert!((pass.value - 0.5).abs() < 1e-15);
-        let left_out: Vec<_> = pass
-            .left_out
-            .iter()
+        let pass = score(&facts(&["?+", "??", "", "--"]), 0, 1);
+        assert!((pass.value.unwrap() - 0.5).abs() < 1e-15);
+        let left_out: Vec<_> = (pass.left_out.iter())
             .map(|l| (l.problem.as_str(), l.reason.as_str()))
             .collect();
         assert_eq!(
@@ -203,16 +154,6 @@ mod tests {
                 ("p2", "no sample")
             ]
         );
-        assert!(matches!(
-            pass_at_k(
-                &Facts {
-                    problems: Vec::new(),
-                    ..facts
-                },
-                0,
-                1
-            ),
-            Err(PassAtKRefusal::NoProblems { .. })
-        ));
+        assert!(score(&facts(&[]), 0, 1).refused.is_some());
     }
 }

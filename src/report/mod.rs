@@ -1,12 +1,20 @@
 //! Reports: rows and notes as data, and their renderers.
 //!
 //! A [`Table`] holds numbers, not text; [`number`] alone rounds; a renderer a file.
+mod csv;
+mod latex;
 mod markdown;
 pub mod number;
+mod page;
+mod plot;
 mod scatter;
 mod text;
 
+pub use csv::to_csv;
+pub use latex::to_latex;
 pub use markdown::to_markdown;
+pub use page::{Page, PageCase, PageSample, PageSection, page};
+pub use plot::{Bar, Plot};
 pub use scatter::{Point, Scatter, scatter};
 pub use text::to_text;
 
@@ -34,6 +42,10 @@ pub enum Cell {
     Fraction(f64),
     /// A percentage.
     Percent(f64),
+    /// A quotient or a coefficient.
+    Factor(f64),
+    /// From one value to another.
+    Range(Box<Cell>, Box<Cell>),
     /// No value; the notes say why.
     Missing,
 }
@@ -46,6 +58,8 @@ impl Cell {
             Self::Count(count) => number::count(*count),
             Self::Fraction(part) => number::percent(100.0 * part),
             Self::Percent(percent) => number::percent(*percent),
+            Self::Factor(factor) => number::coefficient(*factor),
+            Self::Range(low, high) => format!("{} to {}", low.shown(), high.shown()),
             Self::Missing => "-".into(),
         }
     }

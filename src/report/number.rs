@@ -5,6 +5,20 @@ pub fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
 
+/// A quotient or a coefficient, with three decimals.
+pub fn coefficient(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A text as a cell of comma-separated values: in quotes where it needs them.
+pub fn csv(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
 /// A count with its thousands apart.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();

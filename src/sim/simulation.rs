@@ -148,6 +148,11 @@ impl<T: Timing> Simulation<T> {
         self.kernel.set_pause_at(pause_at);
     }
 
+    /// Gives the guest another standard input. For one that has not read of its own.
+    pub fn set_stdin(&mut self, stdin: Arc<[u8]>) {
+        self.kernel.set_stdin(stdin);
+    }
+
     /// Runs until the guest stops. `expired` is asked from time to time whether the host's clock has run out.
     pub fn run(&mut self, expired: &dyn Fn() -> bool) -> Exit {
         self.engine.retired = self.tally.retired;

@@ -60,7 +60,8 @@ pub struct ValueRules {
     pub sequences_alike: bool,
     /// What of the order counts.
     pub order: Order,
-    /// A node stands for its value: where a number is expected, a tree is right if its root has it.
+    /// A node stands for its value: where a number is expected, a tree is right if its root has it; no node is the same
+    /// as an empty list.
     pub node_by_value: bool,
 }
 
@@ -116,6 +117,10 @@ pub fn judge_value(expected: &[Value], got: &Value, judging: &Judging) -> Option
 
 /// Whether two values are equal under the rules.
 pub fn values_equal(expected: &Value, got: &Value, rules: &ValueRules) -> bool {
+    let is_empty = |value: &Value| *value == Value::Null || value.sequence() == Some(&[]);
+    if rules.node_by_value && is_empty(expected) && is_empty(got) {
+        return true;
+    }
     if rules.node_by_value
         && let (Value::Integer(_), Some([root, ..])) = (expected, got.sequence())
     {
@@ -352,6 +357,17 @@ mod tests {
         assert!(same("[1, 1, 2]", "(2, 1)", rules(Order::Sets)));
         assert!(!same("[1, 2]", "[2, 3]", rules(Order::Sets)));
         assert!(!same("[1, 2]", "(2, 1)", rules(Order::OuterFree)));
+    }
+
+    #[test]
+    fn a_node_stands_for_its_value_where_the_rule_says_so() {
+        let rules = ValueRules {
+            node_by_value: true,
+            ..ValueRules::PYTHON
+        };
+        assert!(same("5", "[5, 6, 2]", rules) && same("[]", "None", rules));
+        assert!(!same("5", "[6, 5]", rules) && !same("[1]", "None", rules));
+        assert!(!python("5", "[5, 6, 2]") && !python("[]", "None"));
     }
 
     #[test]

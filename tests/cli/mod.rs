@@ -4,3 +4,4 @@ mod bad_programs;
 mod comparing;
 mod hostile;
 mod machines;
+mod study;

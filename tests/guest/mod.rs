@@ -4,4 +4,5 @@ mod regressions;
 mod signals;
 mod snapshots;
 mod threads;
+mod witness_table;
 mod witnesses;

@@ -1,7 +1,9 @@
 //! Programs that people really have: their output is that of the host, and no system call is left unanswered.
 use crate::support::program::{compiled, native, native_python, source};
+use crate::support::scratch::Scratch;
 use crate::support::tickmark::Tickmark;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Runs a program here and on the host.
 fn agrees(program: &Path, arguments: &[&str], stdin: &str) {
@@ -102,6 +104,50 @@ fn busybox_agrees_with_the_host() {
             .chain(arguments.iter().map(|&argument| argument.to_owned()));
         check(Tickmark::new(all).stdin(text), &expected);
     }
+}
+
+#[test]
+fn packages_of_a_virtual_environment_are_seen_by_its_interpreter_alone() {
+    let folder = Scratch::new();
+    let environment = folder.path().join("environment");
+    let made = Command::new("python3")
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&environment)
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        println!("skipped: this host has no `python3` with `venv`");
+        return;
+    }
+    let library = std::fs::read_dir(environment.join("lib"))
+        .expect("it has just been made")
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
+        .expect("it has a library")
+        .file_name();
+    let package = format!(
+        "environment/lib/{}/site-packages/tiny/__init__.py",
+        library.to_string_lossy()
+    );
+    folder.write(&package, "from . import part\nANSWER = part.HALF * 2\n");
+    folder.write(
+        &package.replace("__init__", "part"),
+        "import json\nHALF = json.loads('21')\n",
+    );
+    let script = folder.write("script.py", "import tiny\nprint(tiny.ANSWER)\n");
+    let script = script.to_string_lossy();
+    let python = environment.join("bin/python");
+    let result = Tickmark::run("atomic", &python, &[&script]).json();
+    assert_eq!(result["stdout"], "42\n", "{result}");
+    let native = ["run", "--json", "--backend", "native", "--"].map(str::to_owned);
+    let command = native
+        .into_iter()
+        .chain([python.to_string_lossy().into_owned(), script.to_string()]);
+    let result = Tickmark::new(command).json();
+    assert_eq!(result["stdout"], "42\n", "{result}");
+    let result = Tickmark::run("atomic", "python3", &[&script]).json();
+    assert_eq!(result["exit"]["code"], 1, "{result}");
+    let said = result["stderr"].as_str().unwrap_or_default();
+    assert!(said.contains("No module named 'tiny'"), "{said}");
 }
 
 fn installed(name: &str) -> Option<PathBuf> {

@@ -78,6 +78,16 @@ impl Tickmark {
         self
     }
 
+    /// Starts it, to be ended by the test; what it writes to standard error can be read.
+    pub(crate) fn spawn(mut self) -> std::process::Child {
+        self.command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("cargo has built the binary")
+    }
+
     /// Runs it to its end.
     pub(crate) fn finish(mut self) -> Finished {
         use std::io::Write;

@@ -190,7 +190,7 @@ fn python_scripts_in_the_simulator() {
     visit(
         "python",
         scripts::GOOD,
-        &sim(250_000_000),
+        &sim(150_000_000),
         scripts::PYTHON,
         |beast| beast.sim,
     );

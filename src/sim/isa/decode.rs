@@ -3,7 +3,7 @@ use super::fast;
 use super::op::{Context, Op};
 use super::state::{CpuidLeaf, answer};
 use crate::sim::memory::{Fault, Memory, PAGE_SIZE, Recording};
-use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use iced_x86::{Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
 /// Instructions a block has at most.
 const MAX_INSTRUCTIONS: usize = 64;
@@ -183,12 +183,35 @@ fn fetch(
             }
             return Ok(instructions);
         }
-        instructions.push(insn);
+        let rest = &page.bytes()[offset + start..];
+        instructions.push(unless_too_long(insn, rest, entry + start as u64));
         if insn.is_invalid() || ends_block(&insn) {
             break;
         }
     }
     Ok(instructions)
+}
+
+/// An encoding beyond 15 bytes is #GP, not #UD: an instruction of the kernel, which faults alike, stands in for it.
+/// Only prefixes make an instruction that long.
+fn unless_too_long(insn: Instruction, bytes: &[u8], ip: u64) -> Instruction {
+    let prefix = |b: &u8| {
+        let legacy = [
+            0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65,
+        ];
+        legacy.contains(b) || b & 0xf0 == 0x40
+    };
+    if !insn.is_invalid()
+        || !bytes
+            .get(..MAX_LENGTH)
+            .is_some_and(|b| b.iter().all(prefix))
+    {
+        return insn;
+    }
+    let mut too_long = Instruction::with(Code::Hlt);
+    too_long.set_ip(ip);
+    too_long.set_len(1);
+    too_long
 }
 
 fn at_entry(fault: Fault, entry: u64) -> Fault {
@@ -214,14 +237,24 @@ fn straddling(
     bytes.extend_from_slice(&next.bytes()[..MAX_LENGTH]);
     let ip = number * PAGE_SIZE + offset as u64;
     let insn = Decoder::with_ip(64, &bytes, ip, features.options()).decode();
-    Ok(features.admit(insn))
+    Ok(unless_too_long(features.admit(insn), &bytes, ip))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sim::guest::profile::Profile;
-    use iced_x86::Code;
+
+    #[test]
+    fn too_many_prefixes_are_a_general_protection_fault_and_other_nonsense_is_none() {
+        let judged = |bytes: &[u8]| {
+            let insn = decoded(Features::default(), bytes);
+            unless_too_long(insn, bytes, 0x1000).code()
+        };
+        assert_eq!(judged(&[0x66; 16]), Code::Hlt);
+        assert_eq!(judged(&[0x66, 0x48, 0x66, 0x90]), Code::Nopw);
+        assert_eq!(judged(&[0x06; 16]), Code::INVALID);
+    }
 
     /// What the bytes are on a processor with these features.
     fn decoded(features: Features, bytes: &[u8]) -> Instruction {

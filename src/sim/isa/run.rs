@@ -19,6 +19,8 @@ const NO_BLOCK: BlockId = BlockId::MAX;
 const JUMP_CACHE: usize = 4096;
 /// Blocks kept before the cache starts afresh: bounds host memory for guests that write code without end.
 const MAX_BLOCKS: usize = 1 << 18;
+/// Instructions in them, likewise: some 200 MB. Real programs stay far below.
+const MAX_DECODED: usize = 1 << 21;
 
 #[derive(Debug)]
 struct Block<B> {
@@ -35,7 +37,7 @@ struct Block<B> {
 }
 
 /// What only faults and partial runs look at.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Details {
     first_instruction: Box<[u8]>,
     instructions: Box<[Instruction]>,
@@ -63,6 +65,8 @@ pub struct Engine<T: Timing> {
     by_entry: HashMap<u64, BlockId>,
     /// Counts how often the cache started afresh: an id means nothing beyond its generation.
     generation: u64,
+    /// Instructions in living blocks.
+    decoded: usize,
     by_page: BTreeMap<u64, Vec<BlockId>>,
     pages: BTreeMap<u64, Arc<Page>>,
     jump_cache: Box<[(u64, BlockId)]>,
@@ -81,6 +85,7 @@ impl<T: Timing> Engine<T> {
             blocks: Vec::new(),
             by_entry: HashMap::new(),
             generation: 0,
+            decoded: 0,
             by_page: BTreeMap::new(),
             pages: BTreeMap::new(),
             jump_cache: vec![(u64::MAX, NO_BLOCK); JUMP_CACHE].into(),
@@ -115,6 +120,7 @@ impl<T: Timing> Engine<T> {
 
     fn clear(&mut self) {
         self.generation += 1;
+        self.decoded = 0;
         self.blocks.clear();
         self.by_entry.clear();
         self.by_page.clear();
@@ -132,11 +138,15 @@ impl<T: Timing> Engine<T> {
                     // The tombstone keeps its id, so that links to it stay harmless; its content goes.
                     self.by_entry.remove(&block.entry);
                     block.ops = Box::default();
+                    *block.details = Details::default();
+                    self.decoded -= block.instructions as usize;
+                    // Only its own slot can name it: code that is rewritten in a loop pays for its blocks alone.
+                    let slot = &mut self.jump_cache[Self::jump_slot(block.entry)];
+                    if slot.1 == id {
+                        *slot = (u64::MAX, NO_BLOCK);
+                    }
                 }
             }
-        }
-        if !numbers.is_empty() {
-            self.jump_cache.fill((u64::MAX, NO_BLOCK));
         }
     }
 
@@ -163,7 +173,9 @@ impl<T: Timing> Engine<T> {
     #[cold]
     #[inline(never)]
     fn decode_block(&mut self, cx: &mut Context, timing: &T, entry: u64) -> Result<BlockId, Fault> {
-        if self.blocks.len() >= MAX_BLOCKS {
+        // The side tables grow with what is decoded, dead or alive.
+        let aside = cx.side.slow.len() + cx.side.lanes.len();
+        if self.blocks.len() >= MAX_BLOCKS || self.decoded.max(aside) >= MAX_DECODED {
             self.clear();
             cx.side.clear();
         }
@@ -176,6 +188,7 @@ impl<T: Timing> Engine<T> {
             }
         }
         self.by_entry.insert(entry, id);
+        self.decoded += block.instructions as usize;
         self.blocks.push(block);
         Ok(id)
     }

@@ -338,6 +338,12 @@ impl Kernel {
         }
     }
 
+    /// Gives the job another standard input, from its beginning.
+    pub fn set_stdin(&mut self, stdin: Arc<[u8]>) {
+        self.stdin = stdin;
+        self.stdin_position = 0;
+    }
+
     /// Sets at the read of which input (0 for the first of the whole run) the job pauses next.
     pub fn set_pause_at(&mut self, pause_at: Option<usize>) {
         if let Some(device) = &mut self.device {
@@ -606,6 +612,7 @@ impl Kernel {
             // Protection keys: a processor without them has none to give.
             329 if d as i32 == -1 => self.mprotect(mem, a, b, c),
             329 | 331 => Err(EINVAL.into()),
+            330 if a != 0 || b > 3 => Err(EINVAL.into()),
             330 => Err(ENOSPC.into()),
             // Memory policies, by decision: a machine with one node has none.
             237..=239 | 256 | 279 => Err(ENOSYS.into()),

@@ -983,12 +983,10 @@ impl Kernel {
     }
 }
 
+/// A stop is for ever: nobody is there who would send `SIGCONT`.
 fn stopped(signal: u8) -> Exit {
-    Exit::UnsupportedSyscall {
-        name: format!(
-            "{}: the process stops with nobody to continue it",
-            signal_name(signal)
-        ),
+    Exit::Deadlock {
+        call: format!("a stop by {}", signal_name(signal)),
     }
 }
 

@@ -1,0 +1,314 @@
+//! Studies: stores that survive everything, metrics from stored facts, plan files, forms of output.
+use crate::support::dataset::{function, lines, program, solution};
+use crate::support::scratch::Scratch;
+use crate::support::tickmark::{Finished, Tickmark};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Problems in Python with three models of two samples each; `work` is how long a call is.
+fn functions(scratch: &Scratch, problems: usize, work: usize) {
+    let ids: Vec<String> = (0..problems).map(|index| format!("P/{index}")).collect();
+    let name = |index: usize| format!("f{index}");
+    let all: Vec<Value> = (ids.iter().enumerate())
+        .map(|(index, id)| {
+            let call = format!("candidate({work}) == {}", work * (work - 1) / 2 + index);
+            function(id, &name(index), &[&call])
+        })
+        .collect();
+    scratch.write("problems.jsonl", lines(&all));
+    for (model, factor) in [("quick", 1), ("slow", 3), ("wrong", 1)] {
+        let mut samples = Vec::new();
+        for (index, id) in ids.iter().enumerate() {
+            for extra in 0..2 {
+                let result = if model == "wrong" && extra == 0 {
+                    "total + 1"
+                } else {
+                    "total"
+                };
+                let source = format!(
+                    "def {}(n):\n    for _ in range({factor} + {extra}):\n        total = {index}\n        for i in range(n):\n            total += i\n    return {result}\n",
+                    name(index)
+                );
+                samples.push(solution(id, &source));
+            }
+        }
+        scratch.write(&format!("{model}.jsonl"), lines(&samples));
+    }
+}
+
+const EVALUATE: &str = "evaluate --machine atomic --dataset humaneval problems.jsonl --samples quick=quick.jsonl \
+                        slow=slow.jsonl wrong=wrong.jsonl --metric pass@1,pass@2,normalised-runtime,beyond,win";
+
+fn tickmark(scratch: &Scratch, arguments: &str) -> Tickmark {
+    Tickmark::new(arguments.split_whitespace()).folder(scratch.path())
+}
+
+fn success(scratch: &Scratch, arguments: &str) -> Finished {
+    let finished = tickmark(scratch, arguments).finish();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    finished
+}
+
+fn export(scratch: &Scratch, store: &str) -> String {
+    success(scratch, &format!("store export {store}")).stdout
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Numbers that only have to be different from run to run of the loop, and the same in each run of the test.
+struct Moments(u64);
+
+impl Moments {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below.max(1)
+    }
+}
+
+#[test]
+fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
+    let scratch = Scratch::new();
+    functions(&scratch, 4, 1000);
+    let begun = Instant::now();
+    success(&scratch, &format!("{EVALUATE} --out whole"));
+    let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let mut moments = Moments(2024);
+    let mut struck = 0;
+    for _ in 0..20 {
+        let mut child = tickmark(&scratch, &format!("{EVALUATE} --out broken -q")).spawn();
+        std::thread::sleep(Duration::from_millis(moments.next(whole / 5)));
+        struck += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(
+        struck >= 5,
+        "only {struck} of 20 kills met a running evaluation"
+    );
+    success(&scratch, &format!("{EVALUATE} --out broken"));
+    let results = |folder: &str| read(&scratch.path().join(folder).join("results.jsonl"));
+    assert_eq!(results("broken"), results("whole"));
+    assert_eq!(export(&scratch, "broken"), export(&scratch, "whole"));
+    assert!(export(&scratch, "whole").contains("\"table\":\"measurement\""));
+}
+
+#[test]
+fn two_processes_fill_one_store() {
+    let scratch = Scratch::new();
+    functions(&scratch, 4, 500);
+    success(&scratch, &format!("{EVALUATE} --store alone.sqlite"));
+    let mut children: Vec<_> = (0..2)
+        .map(|_| tickmark(&scratch, &format!("{EVALUATE} --store shared.sqlite -q")).spawn())
+        .collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(
+        export(&scratch, "shared.sqlite"),
+        export(&scratch, "alone.sqlite")
+    );
+    // A third evaluation, of one of the models under another name, runs nothing.
+    let renamed = "evaluate --machine atomic --dataset humaneval problems.jsonl --samples other=quick.jsonl \
+                   --store shared.sqlite --progress json";
+    let finished = success(&scratch, renamed);
+    let last: Value = serde_json::from_str(finished.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["known"], &last["done"]),
+        (&json!(8), &json!(8)),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn an_interrupted_evaluation_says_how_to_go_on() {
+    let scratch = Scratch::new();
+    functions(&scratch, 4, 1000);
+    success(&scratch, &format!("{EVALUATE} --out whole"));
+    let arguments = format!("{EVALUATE} --out stopped --progress json --threads 1");
+    let mut child = tickmark(&scratch, &arguments).spawn();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = told.find(|line| line.as_ref().unwrap().contains("\"progress\""));
+    assert!(first.is_some());
+    let kill = Command::new("kill")
+        .arg("-INT")
+        .arg(child.id().to_string())
+        .status();
+    assert!(kill.unwrap().success());
+    let rest: Vec<String> = told.map(Result::unwrap).collect();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{rest:?}");
+    assert!(
+        rest.iter()
+            .any(|line| line.contains("the same command goes on")),
+        "{rest:?}"
+    );
+    assert!(!scratch.path().join("stopped/results.jsonl").exists());
+    success(&scratch, &format!("{EVALUATE} --out stopped"));
+    assert_eq!(export(&scratch, "stopped"), export(&scratch, "whole"));
+}
+
+#[test]
+fn metrics_are_computed_again_without_running_and_stores_are_shown_and_pruned() {
+    let scratch = Scratch::new();
+    functions(&scratch, 3, 200);
+    let first = success(&scratch, &format!("{EVALUATE} --out out"));
+    // Nothing that an evaluation needs is there any more.
+    for file in ["problems.jsonl", "quick.jsonl", "slow.jsonl", "wrong.jsonl"] {
+        std::fs::remove_file(scratch.path().join(file)).unwrap();
+    }
+    let metrics = "metrics out --metric pass@1,pass@2,normalised-runtime,beyond,win";
+    let again = success(&scratch, metrics);
+    assert_eq!(again.stdout, first.stdout);
+    // Without the model that fails its first samples the population and the shares change.
+    let two = success(&scratch, "metrics out --exclude wrong --json").json_lines();
+    let table = &two[0]["table"];
+    assert_eq!(table["models"].as_array().unwrap().len(), 2);
+    assert_eq!(table["excluded"], json!(["wrong"]));
+    let pairs = success(&scratch, "metrics out --pairwise --stability --intervals");
+    for text in ["Normalised runtime in pairs", "Kendall tau-b", "pass@1 95%"] {
+        assert!(pairs.stdout.contains(text), "{}", pairs.stdout);
+    }
+    let latex = success(&scratch, "metrics out --format latex").stdout;
+    assert!(
+        latex.contains("\\begin{tabular}{lrrr}") && latex.contains("\\%"),
+        "{latex}"
+    );
+    let csv = success(&scratch, "metrics out --format csv").stdout;
+    assert!(
+        csv.starts_with("model,samples,pass@1,normalised runtime\r\nquick,6,1,"),
+        "{csv}"
+    );
+    let html = success(&scratch, "metrics out --html page.html");
+    assert!(html.stderr.contains("page.html"));
+    let page = read(&scratch.path().join("page.html"));
+    assert_eq!(page.matches("<svg ").count(), 3);
+    assert!(
+        page.contains("total += i") && page.contains("test failed"),
+        "the sources and verdicts"
+    );
+    let refused = tickmark(&scratch, "metrics out --exclude nobody").finish();
+    assert_eq!(
+        (refused.code, refused.stderr.contains("no model `nobody`")),
+        (2, true)
+    );
+    let refused = tickmark(&scratch, "metrics nowhere").finish();
+    assert_eq!(
+        (refused.code, refused.stderr.contains("no store")),
+        (2, true)
+    );
+    let shown = success(&scratch, "store show out").stdout;
+    assert!(
+        shown.contains("humaneval") && shown.contains("quick, slow, wrong"),
+        "{shown}"
+    );
+    let rows = success(&scratch, "store export out --study humaneval --format csv").stdout;
+    assert_eq!(rows.lines().count(), 1 + 18, "{rows}");
+    success(&scratch, "store prune out --study humaneval");
+    assert!(!export(&scratch, "out").contains("\"table\":\"measurement\""));
+}
+
+#[test]
+fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
+    let scratch = Scratch::new();
+    let problem = program("double", "python", &[("3\n", "6\n")]);
+    scratch.write("data/problems.jsonl", lines(&[problem]));
+    let wasteful = "n = int(input())\nfor _ in range(150000): pass\nprint(2 * n)\n";
+    let frugal = "print(2 * int(input()))\n";
+    scratch.write("data/old.jsonl", lines(&[solution("double", wasteful)]));
+    scratch.write("data/new/double/a_improved.py", frugal);
+    scratch.write("data/new/double/b_other.py", "print(0)\n");
+    let plan = "name = \"study\"\npreset = \"pie2024\"\n[data]\ndataset = \"stdio\"\nproblems = \"problems.jsonl\"\n\
+                [[samples]]\nname = \"old\"\nfile = \"old.jsonl\"\n\
+                [[samples]]\nname = \"new\"\nfile = \"new\"\ncontaining = \"_improved\"\nbase = \"old\"\n\
+                [options]\nmachine = [\"atomic\", \"simple\"]\nlanguage = \"python\"\n";
+    scratch.write("plans/study.toml", plan);
+    let evaluate = "evaluate --plan plans/study.toml --data data --json";
+    let told = success(&scratch, evaluate).json_lines();
+    let tables: Vec<_> = told
+        .iter()
+        .filter(|line| line.get("table").is_some())
+        .collect();
+    assert_eq!(tables.len(), 2);
+    assert_eq!(
+        (&tables[0]["machine"], &tables[1]["machine"]),
+        (&json!("atomic"), &json!("simple"))
+    );
+    assert_eq!(tables[0]["table"]["aggregate"], "sum");
+    let metrics = tables[0]["table"]["metrics"].as_array().unwrap();
+    let speed_up = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "speed-up")
+        .unwrap();
+    let value = speed_up["models"][1]["value"].as_f64().unwrap();
+    // By hand, from the rows: the sum of the cases of the old program over that of the new one.
+    let sum = |model: &str| -> f64 {
+        let row = (told.iter()).find(|row| row["model"] == model && row["machine"] == "atomic");
+        let cases = row.unwrap()["cases"].as_array().unwrap();
+        cases
+            .iter()
+            .map(|case| case["instructions"].as_f64().unwrap())
+            .sum()
+    };
+    assert!(
+        value > 1.01 && (value - sum("old") / sum("new")).abs() < 1e-12,
+        "{value}"
+    );
+    // The command line wins over the plan, and the plan over its preset.
+    let other = success(
+        &scratch,
+        &format!("{evaluate} --machine atomic --metric pass@1"),
+    )
+    .json_lines();
+    assert_eq!(
+        other.last().unwrap()["table"]["metrics"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(other.len(), 3);
+    success(
+        &scratch,
+        "evaluate --plan plans/study.toml --data data --lock",
+    );
+    let locked = read(&scratch.path().join("plans/study.toml"));
+    assert!(
+        locked.starts_with(plan.trim_end()) && locked.contains("\"machine simple\" = "),
+        "{locked}"
+    );
+    assert_eq!(success(&scratch, evaluate).json_lines(), told);
+    scratch.write("data/old.jsonl", lines(&[solution("double", frugal)]));
+    let refused = tickmark(&scratch, evaluate).finish();
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("locked to another `data old.jsonl`"),
+        "{refused:?}"
+    );
+    for (change, message) in [
+        ("machine =", "mashine ="),
+        ("name = \"study\"", "name = \"study\"\nunknown = 1"),
+        ("name = \"new\"", "name = \"old\""),
+        ("base = \"old\"", "base = \"nobody\""),
+        ("pie2024", "pie1999"),
+    ]
+    .map(|(from, to)| (plan.replace(from, to), to))
+    {
+        scratch.write("plans/bad.toml", &change);
+        let refused = tickmark(&scratch, "evaluate --plan plans/bad.toml --data data").finish();
+        assert_eq!(refused.code, 2, "{message}: {refused:?}");
+        assert!(
+            refused.stderr.contains("error: ") && refused.stderr.contains("hint: "),
+            "{refused:?}"
+        );
+    }
+}
