@@ -82,6 +82,14 @@ Real programs, libraries and language runtimes, run in the simulator and on the 
 - *span equal*: the program writes a marker before and after a part of its work. The instructions between are counted in
   the simulator, and natively by single-stepping; a `rep` counts once. The column says the sum of the spans.
 
+Where a native span is counted, the guest's stack is placed at the same offset in its page, as copies go by alignment. Spans
+of interpreters that hash by address may still differ by a little.
+
+`tickmark run -- VENV/bin/python SCRIPT` and `tickmark evaluate --python VENV/bin/python` give Python candidates the packages
+of that virtual environment, and only those, in the guest at `/python/packages`; their files are part of the fingerprint.
+Byte code of each module is compiled when it is first imported and kept in the cache folder (`TICKMARK_CACHE`), so the
+first run takes longer.
+
 Sources are in `examples/witnesses/programs`. Libraries choose routines by what the processor can do, and routines differ
 in rounding and in counts, so the native side is told to stay at the guest's level (the guest gets the same environment):
 
