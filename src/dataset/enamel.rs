@@ -200,7 +200,7 @@ mod tests {
         let generator = calls.generator.as_ref().unwrap();
         assert!(generator.contains("(1, 0, 0)") && generator.contains("(4, 3, 3)"));
         assert!(!generator.contains("(4, 3, 4)"));
-        assert_eq!(calls.prompt, "def f(a):\n    \"Doc, \"\n");
+        assert_eq!(calls.prompt, "def f(a):\n    \"\"\"Doc, \"\"\"\n");
         let message = loaded.skipped[0].to_string();
         assert!(
             message.contains("line 8, problem `HumanEval/1`"),
