@@ -1,16 +1,19 @@
-//! Speed of the simulator against cachegrind on the same programs in the same run, and of one HumanEval pass.
+//! Speed of the simulator against cachegrind on the same programs in the same run, its memory, and HumanEval passes.
 //!
 //! `cargo bench --bench speed`. Times are CPU times of the child processes, best of three, so that a busy neighbour
-//! shows less; ratios are what to read. Without valgrind or g++ it says what is missing. The HumanEval pass needs the
-//! data: `TICKMARK_DATA=FOLDER` with `humaneval/HumanEval.jsonl.gz` in it, or `../shared/data`.
+//! shows less; ratios are what to read. Without valgrind or g++ it says what is missing. The HumanEval passes need the
+//! data: `TICKMARK_DATA=FOLDER` with `humaneval/HumanEval.jsonl.gz` in it, or `../shared/data`. The comparison with gem5
+//! needs an executable: `TICKMARK_GEM5=FILE`, or `gem5.fast` on the path; and its `se.py`: in the tree that the
+//! executable was built in, or `TICKMARK_GEM5_CONFIG=FILE`.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 #![expect(
     unsafe_code,
-    reason = "getrusage, the only way to the CPU time of a child that std has waited for"
+    reason = "wait4, the only way to the CPU time and the memory of one child"
 )]
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 const PROGRAMS: [&str; 7] = [
@@ -23,7 +26,9 @@ const PROGRAMS: [&str; 7] = [
     "graph",
 ];
 const REPETITIONS: usize = 3;
-const MACHINES: [&str; 2] = ["atomic", "simple"];
+const MACHINES: [&str; 4] = ["atomic", "simple", "gem5-o3", "skylake"];
+/// What the host may use beyond what the guest does, MiB.
+const MEMORY_MIB: f64 = 64.0;
 
 fn main() {
     if std::env::args().any(|argument| argument == "--list") {
@@ -33,63 +38,93 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("tickmark-speed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     programs(tickmark, &folder);
+    gem5(tickmark, &folder);
     humaneval(tickmark);
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// CPU time of all children that have been waited for, in seconds.
-fn children_seconds() -> f64 {
-    // SAFETY: all fields of `rusage` are integers, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is a valid place for the answer.
-    // JUSTIFICATION: std has no way to ask for it.
-    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+/// What a run took.
+struct Usage {
+    seconds: f64,
+    /// Most memory that it held at once.
+    bytes: f64,
+    stderr: String,
 }
 
-/// Least CPU time of some runs, and the standard error of the last.
-fn time(command: &[&str]) -> Option<(f64, String)> {
-    let mut best: Option<(f64, String)> = None;
+/// Waits for a child; `None` if it failed.
+fn wait(mut child: Child) -> Option<Usage> {
+    let mut stderr = String::new();
+    if let Some(mut pipe) = child.stderr.take() {
+        pipe.read_to_string(&mut stderr).ok()?;
+    }
+    let mut status = 0;
+    // SAFETY: all fields of `rusage` are integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both are valid places for the answers, and the child has not been waited for.
+    // JUSTIFICATION: std has no way to ask for it.
+    let waited = unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
+    (waited == child.id() as i32 && status == 0).then(|| Usage {
+        seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        bytes: usage.ru_maxrss as f64 * 1024.0,
+        stderr,
+    })
+}
+
+/// The run of some that took the least CPU time.
+fn time(command: &[&str]) -> Option<Usage> {
+    let mut best: Option<Usage> = None;
     for _ in 0..REPETITIONS {
-        let before = children_seconds();
-        let output = Command::new(command[0])
+        let child = Command::new(command[0])
             .args(&command[1..])
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
             .ok()?;
-        let seconds = children_seconds() - before;
-        if !output.status.success() {
-            return None;
-        }
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
-            best = Some((seconds, text));
+        let usage = wait(child)?;
+        if best.as_ref().is_none_or(|b| usage.seconds < b.seconds) {
+            best = Some(usage);
         }
     }
     best
 }
 
+/// The value of a counter in the output of `tickmark run`.
+fn counter(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().parse().ok()
+}
+
+fn build(name: &str, folder: &Path) -> Option<String> {
+    let source = format!("{}/benches/programs/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
+    let program = folder.join(name).to_string_lossy().into_owned();
+    let flags = ["-std=c++17", "-O2", "-static", "-march=x86-64", "-o"];
+    let built = Command::new("g++")
+        .args(flags)
+        .args([&program, &source])
+        .status();
+    built
+        .is_ok_and(|status| status.success())
+        .then_some(program)
+}
+
 fn programs(tickmark: &str, folder: &Path) {
-    println!(
-        "{:<10} {:>13} {:>11} {:>8} {:>8} {:>8} {:>8}",
-        "program", "instructions", "cachegrind", "atomic", "ratio", "simple", "ratio"
+    print!(
+        "{:<10} {:>13} {:>11}",
+        "program", "instructions", "cachegrind"
     );
-    let mut logs = [0.0; MACHINES.len()];
-    let mut counted = 0;
+    for machine in MACHINES {
+        print!(" {machine:>8} {:>8}", "ratio");
+    }
+    println!();
+    let mut ratios: [Vec<f64>; MACHINES.len()] = Default::default();
+    let mut beyond: f64 = 0.0;
     for name in PROGRAMS {
-        let source = format!("{}/benches/programs/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
-        let program = folder.join(name);
-        let program = program.to_string_lossy();
-        let flags = ["-std=c++17", "-O2", "-static", "-march=x86-64", "-o"];
-        let built = Command::new("g++")
-            .args(flags)
-            .args([program.as_ref(), &source])
-            .status();
-        if !built.is_ok_and(|status| status.success()) {
+        let Some(program) = build(name, folder) else {
             println!("{name:<10} not built: install g++ and the static standard libraries");
             continue;
-        }
+        };
         let valgrind = [
             "valgrind",
             "--tool=cachegrind",
@@ -98,37 +133,113 @@ fn programs(tickmark: &str, folder: &Path) {
             "--cachegrind-out-file=/dev/null",
             &program,
         ];
-        let Some((ruler, _)) = time(&valgrind) else {
+        let Some(ruler) = time(&valgrind) else {
             println!("{name:<10} not measured: install valgrind");
             continue;
         };
         let mut line = String::new();
-        let mut instructions = String::new();
-        for (machine, log) in MACHINES.iter().zip(&mut logs) {
-            let Some((seconds, text)) =
-                time(&[tickmark, "run", "--machine", machine, "--", &program])
-            else {
+        let mut instructions = 0.0;
+        for (machine, ratios) in MACHINES.iter().zip(&mut ratios) {
+            let Some(run) = time(&[tickmark, "run", "--machine", machine, "--", &program]) else {
                 println!("{name:<10} does not run on {machine}");
                 return;
             };
-            let count = text
-                .lines()
-                .find_map(|line| line.strip_prefix("instructions"));
-            instructions = count.unwrap_or_default().trim().to_owned();
-            let ratio = ruler / seconds;
-            *log += ratio.ln();
-            line += &format!(" {seconds:>7.2}s {ratio:>7.2}x");
+            instructions = counter(&run.stderr, "instructions").unwrap_or_default();
+            let live = counter(&run.stderr, "peak_memory_bytes").unwrap_or_default();
+            beyond = beyond.max(run.bytes - live);
+            let ratio = ruler.seconds / run.seconds;
+            ratios.push(ratio);
+            line += &format!(" {:>7.2}s {ratio:>7.3}x", run.seconds);
         }
-        counted += 1;
-        println!("{name:<10} {instructions:>13} {ruler:>10.2}s{line}");
+        println!(
+            "{name:<10} {instructions:>13} {:>10.2}s{line}",
+            ruler.seconds
+        );
     }
-    if counted > 0 {
-        for (machine, log) in MACHINES.iter().zip(logs) {
+    for (machine, ratios) in MACHINES.iter().zip(&ratios) {
+        let Some(worst) = ratios.iter().copied().reduce(f64::min) else {
+            return;
+        };
+        let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
+        println!(
+            "{machine}: geometric mean {:.3}x of cachegrind's speed over {} programs, worst {worst:.3}x",
+            mean.exp(),
+            ratios.len()
+        );
+    }
+    println!(
+        "memory: at most {:.1} MiB beyond the guest's live memory (allowed: {MEMORY_MIB})",
+        beyond / f64::from(1 << 20)
+    );
+}
+
+/// The speed of `gem5-o3` against the simulator that it is a model of, on the start of one program.
+fn gem5(tickmark: &str, folder: &Path) {
+    const INSTRUCTIONS: &str = "2000000";
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let executable = std::env::var_os("TICKMARK_GEM5")
+        .map(PathBuf::from)
+        .or_else(|| {
+            std::env::split_paths(&path)
+                .map(|folder| folder.join("gem5.fast"))
+                .find(|file| file.is_file())
+        });
+    let Some(executable) = executable else {
+        println!(
+            "gem5.fast not compared: set TICKMARK_GEM5 to an executable, or put it on the path"
+        );
+        return;
+    };
+    let config = std::env::var_os("TICKMARK_GEM5_CONFIG")
+        .map(PathBuf::from)
+        .or_else(|| {
+            let tree = executable.ancestors().nth(3)?;
+            ["configs/deprecated/example/se.py", "configs/example/se.py"]
+                .map(|file| tree.join(file))
+                .into_iter()
+                .find(|file| file.is_file())
+        });
+    let Some(config) = config else {
+        println!("gem5.fast not compared: set TICKMARK_GEM5_CONFIG to its se.py");
+        return;
+    };
+    let Some(program) = build("hashing", folder) else {
+        return;
+    };
+    let output = folder.join("m5out");
+    let (executable, config, output) = (
+        executable.to_string_lossy(),
+        config.to_string_lossy(),
+        output.to_string_lossy(),
+    );
+    let theirs = time(&[
+        &executable,
+        "-d",
+        &output,
+        &config,
+        "--cpu-type=X86O3CPU",
+        "--caches",
+        "--l2cache",
+        "--cpu-clock=3GHz",
+        "-I",
+        INSTRUCTIONS,
+        "-c",
+        &program,
+    ]);
+    let ours = time(&[tickmark, "run", "--machine", "gem5-o3", "--", &program]);
+    match (theirs, ours) {
+        (Some(theirs), Some(ours)) => {
+            let instructions = counter(&ours.stderr, "instructions").unwrap_or_default();
+            let theirs = INSTRUCTIONS.parse::<f64>().unwrap_or_default() / theirs.seconds;
+            let ours = instructions / ours.seconds;
             println!(
-                "{machine}: geometric mean {:.2}x of cachegrind's speed over {counted} programs",
-                (log / f64::from(counted)).exp()
+                "gem5-o3: {:.0}x of gem5's speed (`hashing`: {:.2} and {:.2} million instructions a second)",
+                ours / theirs,
+                ours * 1e-6,
+                theirs * 1e-6
             );
         }
+        _ => println!("gem5.fast not compared: it or tickmark failed on `hashing`"),
     }
 }
 
@@ -144,25 +255,35 @@ fn humaneval(tickmark: &str) {
         return;
     }
     for machine in MACHINES {
-        let pass = || {
+        let pass = |more: &[&str]| {
             let started = Instant::now();
-            let status = Command::new(tickmark)
+            let child = Command::new(tickmark)
                 .args(["evaluate", "--dataset", "humaneval", "--machine", machine])
                 .arg(&problems)
                 .args(["--samples", "canonical"])
+                .args(more)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                .status();
-            status
-                .is_ok_and(|status| status.success())
-                .then(|| started.elapsed().as_secs_f64())
+                .spawn();
+            let usage = wait(child.ok()?)?;
+            Some((started.elapsed().as_secs_f64(), usage.seconds))
         };
         // The first pass also compiles the standard library's byte code, which is kept.
-        let cold = pass();
-        match cold.and_then(|_| pass()) {
-            Some(seconds) => println!("HumanEval, canonical solutions, {machine}: {seconds:.1} s"),
-            None => println!("HumanEval, canonical solutions, {machine}: failed"),
+        let Some((seconds, cpu)) = pass(&[]).and_then(|_| pass(&[])) else {
+            println!("HumanEval, canonical solutions, {machine}: failed");
+            continue;
+        };
+        print!("HumanEval, canonical solutions, {machine}: {seconds:.1} s ({cpu:.1} s of CPU)");
+        // What snapshots save does not depend much on the machine; where it is slow it would take long to find out.
+        if machine == "atomic"
+            && let Some((_, without)) = pass(&["--no-snapshot"])
+        {
+            print!(
+                "; snapshots save {:.0}% of the {without:.1} s of CPU that it takes without",
+                100.0 * (1.0 - cpu / without)
+            );
         }
+        println!();
     }
 }

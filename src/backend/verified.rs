@@ -60,7 +60,7 @@ fn midst(artifact: &Artifact, input: &[u8], instructions: u64) -> u64 {
     let hash = ContentHash::of_parts([artifact.as_bytes(), input]).to_string();
     let number = u64::from_str_radix(&hash[..12], 16).unwrap_or(0);
     // The product has 48 + 64 bits at most.
-    (u128::from(number) * u128::from(instructions) >> 48) as u64
+    ((u128::from(number) * u128::from(instructions)) >> 48) as u64
 }
 
 impl Backend for Verified<'_> {

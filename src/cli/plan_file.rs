@@ -10,6 +10,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, Parser};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -143,8 +144,8 @@ impl PlanFile {
             .filter_map(|samples| samples.file.as_ref());
         for file in self.data.problems().chain(files) {
             let name = format!("data {}", file.display());
-            if !hashes.contains_key(&name) {
-                hashes.insert(name, hash_tree(&self.resolve(file))?);
+            if let Entry::Vacant(entry) = hashes.entry(name) {
+                entry.insert(hash_tree(&self.resolve(file))?);
             }
         }
         Ok(hashes)

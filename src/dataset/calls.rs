@@ -38,7 +38,8 @@ fn problem(row: &Row, id: &str, default: Language) -> Result<Problem, Defect> {
                 .in_field("language"));
         }
     };
-    let targets: [(&str, fn(String) -> Target); 3] = [
+    type Make = fn(String) -> Target;
+    let targets: [(&str, Make); 3] = [
         ("function", Target::Function),
         ("method", Target::Method),
         ("class", Target::Design),

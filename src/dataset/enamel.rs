@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_row_gives_a_generator_and_a_checker() {
-        let row = "HumanEval/0,\"def f(a):\n    \"\"\"Doc, \"\"\"\",\"def generate_input(size, lid, cid):\n    return [size],\n\",\
+        let row = "HumanEval/0,\"def f(a):\n    \"\"\"\"\"\"Doc, \"\"\"\"\"\"\",\"def generate_input(size, lid, cid):\n    return [size],\n\",\
                    1 2 3 4,\"    return a\n\",\"def __check(input, answer, output):\n    return True\n\",f\n";
         let loaded = parse("f", format!("{HEAD}{row}HumanEval/1,p,,,,,f\n").as_bytes());
         let problem = &loaded.problems[0];

@@ -266,7 +266,7 @@ impl<B: Backend> Runner for BackendRunner<'_, B> {
                     limits: &self.limits,
                     repetition,
                 };
-                runs.push(self.measured(&job, &needed, &jobs)?);
+                runs.push(self.measured(&job, needed, &jobs)?);
             }
             Ok(merged(runs))
         });

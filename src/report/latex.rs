@@ -22,7 +22,7 @@ pub fn to_latex(table: &Table) -> String {
     write_row(&mut text, table.columns.iter().map(|head| escape(head)));
     text.push_str("\\midrule\n");
     for row in &table.rows {
-        write_row(&mut text, row.iter().map(|cell| shown(cell)));
+        write_row(&mut text, row.iter().map(shown));
     }
     text.push_str("\\bottomrule\n\\end{tabular}\n");
     for note in &table.notes {

@@ -14,7 +14,7 @@ pub use csv::to_csv;
 pub use latex::to_latex;
 pub use markdown::to_markdown;
 pub use page::{Page, PageCase, PageSample, PageSection, page};
-pub use plot::Plot;
+pub use plot::{Bar, Plot};
 pub use scatter::{Point, Scatter, scatter};
 pub use text::to_text;
 

@@ -2,6 +2,9 @@
 use super::page::escape;
 use std::fmt::Write;
 
+/// Label, value, interval.
+pub type Bar = (String, f64, Option<(f64, f64)>);
+
 /// A plot as data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
@@ -12,7 +15,7 @@ pub enum Plot {
         /// What the values are.
         axis: String,
         /// Label, value, interval.
-        items: Vec<(String, f64, Option<(f64, f64)>)>,
+        items: Vec<Bar>,
     },
     /// A value from 0 to 1 for each pair of labels: the row against the column.
     Matrix {
@@ -90,7 +93,7 @@ fn widest(labels: impl Iterator<Item = usize>) -> f64 {
     labels.max().unwrap_or(0).min(LABEL + 1) as f64 * CHARACTER
 }
 
-fn bars(title: &str, axis: &str, items: &[(String, f64, Option<(f64, f64)>)]) -> String {
+fn bars(title: &str, axis: &str, items: &[Bar]) -> String {
     const ROW: f64 = 28.0;
     const LENGTH: f64 = 360.0;
     let left = widest(items.iter().map(|(label, ..)| label.chars().count())) + 10.0;

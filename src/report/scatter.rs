@@ -58,12 +58,12 @@ pub fn scatter(plot: &Scatter) -> String {
         let at = place(tick);
         let (x, y) = (LEFT + at, bottom - at);
         let label = label(tick);
-        let _ = write!(
+        let _ = writeln!(
             svg,
             "<g fill=\"currentColor\"><line x1=\"{x:.1}\" y1=\"{bottom}\" x2=\"{x:.1}\" y2=\"{:.1}\" stroke=\"currentColor\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>\
              <line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{y:.1}\" stroke=\"currentColor\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text></g>\n",
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text></g>",
             bottom + 5.0,
             bottom + 20.0,
             LEFT - 5.0,

@@ -7,7 +7,7 @@ use crate::sim::outcome::{Counters, Exit, Region};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Version of the text that [`encode`] gives.
+/// Version of the text that `encode` gives.
 pub const MEASUREMENT_VERSION: u32 = 1;
 
 /// Version 1.

@@ -240,7 +240,8 @@ mod tests {
     }
 
     /// Expected, got, absolute and relative tolerance, right.
-    const CASES: [(&str, &str, Option<(f64, f64)>, bool); 24] = [
+    type Case = (&'static str, &'static str, Option<(f64, f64)>, bool);
+    const CASES: [Case; 24] = [
         ("9007199254740993", "9007199254740992", None, false),
         (
             "9007199254740993",

@@ -98,8 +98,8 @@ fn native_runs_need_consent_and_tell_what_they_know() {
 fn native_and_simulated_agree_on_a_large_difference_and_the_plot_is_there() {
     let scratch = Scratch::new();
     let (quick, slow) = (
-        scratch.write("quick.cpp", &QUICK.replace("20000", "2000000")),
-        scratch.write("slow.cpp", &SLOW.replace("20000", "2000000")),
+        scratch.write("quick.cpp", QUICK.replace("20000", "2000000")),
+        scratch.write("slow.cpp", SLOW.replace("20000", "2000000")),
     );
     let plot = scratch.path().join("plot.svg");
     let run = Tickmark::new([
@@ -141,7 +141,7 @@ fn le2026_counts_exactly_in_the_simulator() {
     let problems = scratch.write("problems.jsonl", &problems);
     let fast = json!({"task_id": "a", "completion": "    return n * (n - 1) // 2\n"});
     let stuck = json!({"task_id": "b", "completion": "    return 1\n"});
-    let samples = scratch.write("samples.jsonl", &format!("{fast}\n{stuck}\n"));
+    let samples = scratch.write("samples.jsonl", format!("{fast}\n{stuck}\n"));
     let run = Tickmark::new([
         "protocol",
         "le2026",
@@ -181,13 +181,13 @@ fn dseffi2026_scores_against_the_spectrum() {
         "output_validator": "def output_validator(pred, ref):\n    return pred == ref\n",
         "reference_solution": "def f(values):\n    return sum(values)\n",
     });
-    let instances = scratch.write("instances.jsonl", &format!("{instance}\n{{}}\n"));
+    let instances = scratch.write("instances.jsonl", format!("{instance}\n{{}}\n"));
     let model = |name: &str, source: &str| {
         let line = json!({"task_id": "sum", "solution": source});
         format!(
             "{name}={}",
             scratch
-                .write(&format!("{name}.jsonl"), &format!("{line}\n"))
+                .write(&format!("{name}.jsonl"), format!("{line}\n"))
                 .display()
         )
     };

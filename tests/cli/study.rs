@@ -76,7 +76,7 @@ impl Moments {
 #[test]
 fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
     let scratch = Scratch::new();
-    functions(&scratch, 8, 3000);
+    functions(&scratch, 4, 1000);
     let begun = Instant::now();
     success(&scratch, &format!("{EVALUATE} --out whole"));
     let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
@@ -130,7 +130,7 @@ fn two_processes_fill_one_store() {
 #[test]
 fn an_interrupted_evaluation_says_how_to_go_on() {
     let scratch = Scratch::new();
-    functions(&scratch, 8, 3000);
+    functions(&scratch, 4, 1000);
     success(&scratch, &format!("{EVALUATE} --out whole"));
     let arguments = format!("{EVALUATE} --out stopped --progress json --threads 1");
     let mut child = tickmark(&scratch, &arguments).spawn();
@@ -218,9 +218,9 @@ fn metrics_are_computed_again_without_running_and_stores_are_shown_and_pruned() 
 #[test]
 fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
     let scratch = Scratch::new();
-    let problem = program("double", "python", &[("3\n", "6\n"), ("5\n", "10\n")]);
+    let problem = program("double", "python", &[("3\n", "6\n")]);
     scratch.write("data/problems.jsonl", lines(&[problem]));
-    let wasteful = "n = int(input())\nfor _ in range(300000): pass\nprint(2 * n)\n";
+    let wasteful = "n = int(input())\nfor _ in range(150000): pass\nprint(2 * n)\n";
     let frugal = "print(2 * int(input()))\n";
     scratch.write("data/old.jsonl", lines(&[solution("double", wasteful)]));
     scratch.write("data/new/double/a_improved.py", frugal);

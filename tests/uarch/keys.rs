@@ -12,7 +12,7 @@ use tickmark::sim::machine::{Machine, catalog};
 const NOT_BY_CYCLES: &[&str] = &["name", "description", "core.kind", "core.micro_ops"];
 
 fn variant(machine: &str, overrides: &[(&str, &str)]) -> Machine {
-    let machine = catalog::machine(machine).unwrap();
+    let machine = catalog::machine(machine).expect("a built-in machine");
     machine
         .with_overrides(overrides)
         .unwrap_or_else(|error| panic!("{error}"))
@@ -24,7 +24,8 @@ fn wrong(machine: &str, row: &Row) -> Option<String> {
     let changed = [row.base, &[(row.key, row.value)]].concat();
     let mut found = Vec::new();
     for (overrides, (cycles, iterations)) in [(row.base, row.before), (&changed, row.after)] {
-        let measured = benchmark.cycles(&variant(machine, overrides)).unwrap();
+        let measured = (benchmark.cycles(&variant(machine, overrides)))
+            .expect("a microbenchmark of ours runs");
         if measured * iterations != cycles * u64::from(ITERATIONS) {
             let each = measured as f64 / f64::from(ITERATIONS);
             found.push(format!("{each} instead of {cycles} in {iterations}"));
@@ -41,7 +42,9 @@ fn wrong(machine: &str, row: &Row) -> Option<String> {
 }
 
 fn check(machine: &str, rows: &'static [Row]) {
-    let kind = catalog::machine(machine).unwrap().kind();
+    let kind = catalog::machine(machine)
+        .expect("a built-in machine")
+        .kind();
     let covered: BTreeSet<&str> = rows.iter().map(|row| row.key).collect();
     let read = KEYS.iter().filter(|key| key.kinds.contains(&kind));
     let missing: Vec<&str> = read
@@ -56,12 +59,14 @@ fn check(machine: &str, rows: &'static [Row]) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    complaints.lock().unwrap().extend(wrong(machine, row));
+                    (complaints.lock())
+                        .expect("no row panics")
+                        .extend(wrong(machine, row));
                 }
             });
         }
     });
-    let complaints = complaints.into_inner().unwrap();
+    let complaints = complaints.into_inner().expect("no row panics");
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
@@ -100,7 +105,7 @@ fn the_clock_of_a_core_without_times_of_its_own_turns_cycles_into_time() {
 #[test]
 fn a_kind_of_core_has_one_table_of_micro_ops() {
     let refused = |machine: &str, table| {
-        let machine = catalog::machine(machine).unwrap();
+        let machine = catalog::machine(machine).expect("a built-in machine");
         machine
             .with_overrides(&[("core.micro_ops", table)])
             .is_err()
@@ -113,7 +118,7 @@ fn a_kind_of_core_has_one_table_of_micro_ops() {
 fn every_microbenchmark_takes_what_was_computed() {
     let mut computed = BTreeSet::new();
     for machine in tickmark::calibrate::microbenchmark::machines() {
-        let rows = measure(&catalog::machine(machine).unwrap(), &[]).unwrap();
+        let rows = measure(&catalog::machine(machine).expect("a built-in machine"), &[]).unwrap();
         assert_eq!(rows.len(), all().len());
         for row in rows.iter().filter(|row| row.expected.is_some()) {
             computed.insert(row.benchmark.name);

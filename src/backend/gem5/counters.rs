@@ -13,7 +13,7 @@ const TOLERANCE_PER_MILLE: u64 = 10;
 ///
 /// # Errors
 /// A statistic is missing, is no whole number, or cannot be: no instruction, the last tick there is, more than
-/// [`WIDEST`] micro-ops a cycle, two counts of instructions that differ.
+/// `WIDEST` micro-ops a cycle, two counts of instructions that differ.
 pub fn counters(block: &Block, cycles: bool) -> Result<Counters, StatsError> {
     let names = names();
     let core = core(block);

@@ -188,7 +188,7 @@ mod tests {
     fn symbols_are_shown_as_they_were_written() {
         for (symbol, expected) in [
             ("main", "main"),
-            ("_Z4solvei", "solve(int)"),
+            ("_Z5solvei", "solve(int)"),
             (
                 "_ZN3Foo3barERKSt6vectorIiSaIiEE",
                 "Foo::bar(std::vector<int, std::allocator<int> > const&)",

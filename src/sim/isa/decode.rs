@@ -252,7 +252,7 @@ mod tests {
             unless_too_long(insn, bytes, 0x1000).code()
         };
         assert_eq!(judged(&[0x66; 16]), Code::Hlt);
-        assert_eq!(judged(&[0x66, 0x48, 0x66, 0x90]), Code::Nopd);
+        assert_eq!(judged(&[0x66, 0x48, 0x66, 0x90]), Code::Nopw);
         assert_eq!(judged(&[0x06; 16]), Code::INVALID);
     }
 

@@ -324,7 +324,7 @@ static void executed(char *self) {
 }
 
 int main(int count, char **arguments) {
-    if (count > 1) {
+    if (count > 1 && strcmp(arguments[1], "child") == 0) {
         printf("child %s %s %d\n", arguments[0], getenv("WORD"), count);
         return 4;
     }

@@ -4,13 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 
-#[expect(
-    non_camel_case_types,
-    missing_docs,
-    clippy::all,
-    reason = "written by bindgen from shim.h"
-)]
-#[allow(dead_code, reason = "bindgen writes what the header has")]
+#[allow(dead_code, clippy::all, reason = "written by bindgen from shim.h")]
 mod bindings {
     include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
 }

@@ -76,7 +76,8 @@ impl Kernel {
             let input = watch.events & (POLLIN | POLLPRI | POLLRDHUP) != 0 && now[0] != seen[0];
             let output = watch.events & POLLOUT != 0 && now[1] != seen[1];
             // The end of the other side is told whatever was asked for.
-            if !input && !output && !(now != seen && self.ready(open, depth) & POLLHUP != 0) {
+            let ended = now != seen && self.ready(open, depth) & POLLHUP != 0;
+            if !(input || output || ended) {
                 return 0;
             }
         }

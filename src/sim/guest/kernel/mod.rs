@@ -612,6 +612,7 @@ impl Kernel {
             // Protection keys: a processor without them has none to give.
             329 if d as i32 == -1 => self.mprotect(mem, a, b, c),
             329 | 331 => Err(EINVAL.into()),
+            330 if a != 0 || b > 3 => Err(EINVAL.into()),
             330 => Err(ENOSPC.into()),
             // Memory policies, by decision: a machine with one node has none.
             237..=239 | 256 | 279 => Err(ENOSYS.into()),
