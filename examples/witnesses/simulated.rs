@@ -10,7 +10,7 @@ use tickmark::backend::sim::{Options, Sim};
 use tickmark::backend::{Backend, HostFolder};
 use tickmark::candidate::Candidate;
 use tickmark::sim::guest::profile::Profile;
-use tickmark::sim::guest::world::World;
+use tickmark::sim::guest::world::{FileProvider, Node, World};
 use tickmark::sim::isa::decode::Features;
 use tickmark::sim::isa::run::Engine;
 use tickmark::sim::isa::state::RSP;
@@ -29,6 +29,19 @@ const LINKS: &[(&str, &str)] = &[
     ("/lib", "usr/lib"),
     ("/lib64", "usr/lib64"),
 ];
+
+/// `/usr` of the host, with its links to elsewhere followed: configuration and alternatives stand in `/etc`.
+struct Usr(HostFolder);
+
+impl FileProvider for Usr {
+    fn lookup(&self, relative: &str) -> Option<Node> {
+        self.0.lookup(&format!("usr/{relative}"))
+    }
+
+    fn list(&self, relative: &str) -> Option<Vec<String>> {
+        self.0.list(&format!("usr/{relative}"))
+    }
+}
 
 /// What a simulated run gave.
 #[derive(Clone, Debug)]
@@ -120,7 +133,7 @@ fn elf(
     stack_pointer: Option<u64>,
 ) -> Result<Simulated, String> {
     let mut world = World::new();
-    world.add_host_tree("/usr", Arc::new(HostFolder::new("/usr")));
+    world.add_host_tree("/usr", Arc::new(Usr(HostFolder::new("/"))));
     for (path, target) in LINKS {
         world.add_symlink(path, target);
     }

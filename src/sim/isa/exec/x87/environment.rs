@@ -9,9 +9,9 @@ use crate::sim::memory::{Fault, Memory};
 
 /// The bits of MXCSR that may be set: those of an AMD processor, with the misaligned-exception mask.
 pub(in crate::sim::isa::exec) const MXCSR_MASK: u32 = 0x0002_ffff;
-/// Bytes that FXSAVE writes; the processor leaves the other 96 of its 512 alone, of which 48 are reserved and 48 belong
-/// to software.
-const FXSAVE_WRITTEN: u64 = 416;
+/// Bytes of the FXSAVE area. The processor leaves the last 96 alone, of which 48 are reserved and 48 belong to software,
+/// but faults where it may not reach them.
+const FXSAVE_AREA: usize = 512;
 /// Offset of XMM0 in the FXSAVE area.
 const FXSAVE_XMM: u64 = 160;
 
@@ -181,7 +181,7 @@ pub(super) fn fxsave(cx: &mut Context, at: u64, wide: bool) -> Result<(), Fault>
     if at & 15 != 0 {
         return Err(Fault::GeneralProtection);
     }
-    cx.mem.probe_write(at, FXSAVE_WRITTEN)?;
+    cx.mem.probe_write(at, FXSAVE_AREA as u64)?;
     let mut image = x87_image(&cx.cpu.x87, wide);
     image[1] |= u128::from(cx.cpu.mxcsr()) << 64 | u128::from(MXCSR_MASK) << 96;
     for (i, part) in (0..).zip(image) {
@@ -200,6 +200,7 @@ pub(super) fn fxrstor(cx: &mut Context, at: u64, wide: bool) -> Result<(), Fault
     if at & 15 != 0 {
         return Err(Fault::GeneralProtection);
     }
+    cx.mem.copy_out(at, &mut [0; FXSAVE_AREA])?;
     let mut area = [0u128; 26];
     for (i, part) in area.iter_mut().enumerate() {
         *part = cx.mem.read(at.wrapping_add(16 * i as u64))?;

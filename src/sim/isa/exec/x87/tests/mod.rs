@@ -432,6 +432,19 @@ fn fxsave_and_fxrstor_refuse_misaligned_areas_and_unknown_mxcsr_bits() {
 }
 
 #[test]
+fn fxsave_and_fxrstor_want_all_of_their_512_bytes() {
+    let mut cx = context();
+    let end = OPERAND + PAGE_SIZE;
+    for bytes in [[0x0f, 0xae, 0x06], [0x0f, 0xae, 0x0e]] {
+        for room in [512, 496, 464, 416] {
+            cx.cpu.gpr[RSI] = end - room;
+            let done = execute(&mut cx, &one(&bytes));
+            assert_eq!(done.is_ok(), room == 512, "{bytes:x?}, room {room}");
+        }
+    }
+}
+
+#[test]
 fn a_pending_exception_stops_every_waiting_instruction_before_it_does_anything() {
     let mut cx = context();
     let mut count = 0;
