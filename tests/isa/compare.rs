@@ -16,10 +16,7 @@ const OF: u64 = 1 << 11;
 pub(crate) fn undefined_flags(insn: &Instruction, before: &Image) -> u64 {
     use Mnemonic as M;
     let mnemonic = insn.mnemonic();
-    if !matches!(
-        mnemonic,
-        M::Rol | M::Ror | M::Rcl | M::Rcr | M::Shl | M::Sal | M::Shr | M::Sar | M::Shld | M::Shrd
-    ) {
+    if !shifts(mnemonic) {
         return rflags(insn.rflags_undefined());
     }
     let size = 8 * match insn.op0_kind() {
@@ -41,6 +38,15 @@ pub(crate) fn undefined_flags(insn: &Instruction, before: &Image) -> u64 {
         // Vendors' manuals leave CF open for counts of the width and more.
         _ => overflow | AF | if count >= size { CF } else { 0 },
     }
+}
+
+/// Whether it shifts or rotates by a count, which decides the flags.
+pub(crate) fn shifts(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Rol | M::Ror | M::Rcl | M::Rcr | M::Shl | M::Sal | M::Shr | M::Sar | M::Shld | M::Shrd
+    )
 }
 
 /// RFLAGS bits of iced's flag sets.

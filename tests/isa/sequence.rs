@@ -1,7 +1,7 @@
 //! Sequences of instructions that run as blocks: what one instruction leaves for the next, and where blocks end.
 use super::campaign::{Pair, run_code, same_ending};
 use super::catalog::{Standing, catalog};
-use super::compare::{disassembly, hex, image_differences, rflags, undefined_flags};
+use super::compare::{disassembly, hex, image_differences, rflags, shifts, undefined_flags};
 use super::generate::{Anchors, Generator, decode, encode, gpr};
 use super::guest::{GuestEnding, Path};
 use super::host::EXIT_SIZE;
@@ -67,7 +67,7 @@ impl Undefined {
             Item::Skip(_, over) => self.arriving.push((i + 1 + over, self.now)),
             Item::Back(_) => {}
             Item::Plain(_) => {
-                let counted = insn.op_count() > 0
+                let counted = shifts(insn.mnemonic())
                     && insn.op_kind(insn.op_count() - 1) == OpKind::Register
                     && insn.op_register(insn.op_count() - 1) == Register::CL;
                 if counted && insn.rflags_modified() != 0 {
