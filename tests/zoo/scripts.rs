@@ -29,7 +29,7 @@ pub(super) const PYTHON: &[Beast] = &[
     ),
     Beast::both(
         "packed zeros",
-        "import zlib\npacked = zlib.compress(bytes(10 ** 6))\nparts = []\nwhile True: parts.append(zlib.decompress(packed) * 16)\n",
+        "import zlib\npacked = zlib.compress(bytes(10 ** 5))\nparts = []\nwhile True: parts.append(zlib.decompress(packed) * 256)\n",
         "memory_limit",
         "memory_limit",
         "",
