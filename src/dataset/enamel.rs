@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(calls.prompt, "def f(a):\n    \"\"\"Doc, \"\"\"\n");
         let message = loaded.skipped[0].to_string();
         assert!(
-            message.contains("line 8, problem `HumanEval/1`"),
+            message.contains("line 9, problem `HumanEval/1`"),
             "{message}"
         );
     }
