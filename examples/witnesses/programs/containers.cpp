@@ -44,18 +44,18 @@ static int depth(int n) {
 int main() {
     mark_begin();
     std::mt19937 random(7);
-    std::vector<int> values(300);
+    std::vector<int> values(200);
     for (auto &value : values) value = int(random() % 5000);
     std::map<int, int> ordered;
     std::unordered_map<int, int> hashed;
     for (int value : values) ordered[value]++, hashed[value % 97] += value;
     std::sort(values.begin(), values.end());
-    std::priority_queue<int> heap(values.begin(), values.begin() + 60);
+    std::priority_queue<int> heap(values.begin(), values.begin() + 40);
     std::deque<int> ends;
     std::list<int> linked;
     std::set<std::string> names;
     std::unordered_set<std::string> unique;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 40; i++) {
         if (i % 3) ends.push_back(i);
         else ends.push_front(i);
         linked.push_back(heap.top());

@@ -64,7 +64,7 @@ impl World {
             Artifact::Python(python) => {
                 let interpreter = &python.interpreter;
                 world.libraries(&interpreter.libraries)?;
-                world.library(interpreter)?;
+                world.standard_library(interpreter)?;
                 std::fs::create_dir_all(world.place("/job"))?;
                 let script = format!("/job/{}", python.script_name);
                 std::fs::write(world.place(&script), &python.script)?;
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// The standard library, whose compiled modules may stand elsewhere on the host.
-    fn library(&mut self, interpreter: &Interpreter) -> io::Result<()> {
+    fn standard_library(&mut self, interpreter: &Interpreter) -> io::Result<()> {
         let folder = interpreter.guest_library.clone();
         std::fs::create_dir_all(self.place(&folder))?;
         for entry in std::fs::read_dir(&interpreter.standard_library)? {
