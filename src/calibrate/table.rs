@@ -1,6 +1,7 @@
 //! The table of errors.
 use super::Comparison;
 use super::microbenchmark::{ITERATIONS, Measured};
+use crate::stats;
 use std::fmt::Write;
 
 /// The comparisons as text: a table a machine and group, with the mean and the largest absolute error of the cycles and
@@ -86,31 +87,11 @@ fn difference(a: u64, b: u64) -> i64 {
     a as i64 - b as i64
 }
 
-/// Spearman's rank correlation of the cycles, equal ones sharing their ranks; 1 for fewer than two rows.
+/// Spearman's rank correlation of the cycles; 1 where it is not defined.
 fn spearman(rows: &[Comparison]) -> f64 {
-    let ours = ranks(rows.iter().map(|row| row.cycles).collect());
-    let theirs = ranks(rows.iter().map(|row| row.capture.cycles).collect());
-    let mean = (rows.len() as f64 + 1.0) / 2.0;
-    let product = |a: &[f64], b: &[f64]| -> f64 {
-        a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
-    };
-    let spread = (product(&ours, &ours) * product(&theirs, &theirs)).sqrt();
-    if spread == 0.0 {
-        1.0
-    } else {
-        product(&ours, &theirs) / spread
-    }
-}
-
-fn ranks(values: Vec<u64>) -> Vec<f64> {
-    values
-        .iter()
-        .map(|value| {
-            let below = values.iter().filter(|v| *v < value).count();
-            let equal = values.iter().filter(|v| *v == value).count();
-            below as f64 + (equal as f64 + 1.0) / 2.0
-        })
-        .collect()
+    let ours: Vec<f64> = rows.iter().map(|row| row.cycles as f64).collect();
+    let theirs: Vec<f64> = (rows.iter()).map(|row| row.capture.cycles as f64).collect();
+    stats::spearman(&ours, &theirs).unwrap_or(1.0)
 }
 
 #[cfg(test)]
@@ -146,7 +127,7 @@ mod tests {
 
     #[test]
     fn equal_values_share_their_ranks() {
-        assert_eq!(ranks(vec![5, 1, 5, 9]), [2.5, 1.0, 2.5, 4.0]);
+        assert_eq!(stats::ranks(&[5.0, 1.0, 5.0, 9.0]).0, [2.5, 1.0, 2.5, 4.0]);
         let reversed = [row("a", 1, 3), row("b", 2, 2), row("c", 3, 1)];
         assert_eq!(spearman(&reversed), -1.0);
     }

@@ -138,6 +138,26 @@ pub(super) struct RunArgs {
     pub(super) command: Vec<std::ffi::OsString>,
 }
 
+/// What builds candidates, and how.
+#[derive(Clone, Debug, Args)]
+pub(super) struct BuildArgs {
+    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
+    #[arg(long, value_name = "LEVEL", default_value = "O2")]
+    pub(super) optimisation: String,
+    /// Link C++ candidates dynamically, as position-independent executables.
+    #[arg(long)]
+    pub(super) dynamic: bool,
+    /// Instruction set of C++ candidates, as after `-march=`.
+    #[arg(long, value_name = "ISA", default_value = "x86-64")]
+    pub(super) isa: String,
+    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) compiler: Option<PathBuf>,
+    /// Python interpreter, as a path or a name in PATH; without, python3.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) python: Option<PathBuf>,
+}
+
 /// How candidates are built and run.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CandidateArgs {
@@ -173,21 +193,8 @@ pub(super) struct CandidateArgs {
     /// job whose runs differ is a failure of ours, and the exit code is then 4.
     #[arg(long)]
     pub(super) verify_determinism: bool,
-    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
-    #[arg(long, value_name = "LEVEL", default_value = "O2")]
-    pub(super) optimisation: String,
-    /// Link C++ candidates dynamically, as position-independent executables.
-    #[arg(long)]
-    pub(super) dynamic: bool,
-    /// Instruction set of C++ candidates, as after `-march=`.
-    #[arg(long, value_name = "ISA", default_value = "x86-64")]
-    pub(super) isa: String,
-    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
-    #[arg(long, value_name = "PROGRAM")]
-    pub(super) compiler: Option<PathBuf>,
-    /// Python interpreter, as a path or a name in PATH; without, python3.
-    #[arg(long, value_name = "PROGRAM")]
-    pub(super) python: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) build: BuildArgs,
     /// CPU time that a native run may take, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(super) max_cpu: u64,
@@ -517,21 +524,8 @@ pub(super) struct EntrantArgs {
     /// Native runs: CPU time that a run may take, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(super) max_cpu: u64,
-    /// Optimisation level of C++ candidates: O0, O1, O2 or O3.
-    #[arg(long, value_name = "LEVEL", default_value = "O2")]
-    pub(super) optimisation: String,
-    /// Link C++ candidates dynamically, as position-independent executables.
-    #[arg(long)]
-    pub(super) dynamic: bool,
-    /// Instruction set of C++ candidates, as after `-march=`.
-    #[arg(long, value_name = "ISA", default_value = "x86-64")]
-    pub(super) isa: String,
-    /// C++ compiler, as a path or a name in PATH; without, CXX, g++ or clang++.
-    #[arg(long, value_name = "PROGRAM")]
-    pub(super) compiler: Option<PathBuf>,
-    /// Python interpreter, as a path or a name in PATH; without, python3.
-    #[arg(long, value_name = "PROGRAM")]
-    pub(super) python: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) build: BuildArgs,
     /// Seed of the order of runs, of the bootstrap, and of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,

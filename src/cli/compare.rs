@@ -3,8 +3,7 @@ use super::args::{AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoi
 use super::error::CliError;
 use super::{Status, evaluate, machines, print_data};
 use crate::artifact::{
-    Artifact, BuildFailure, BuildOptions, ElfArtifact, Linking, Toolchain, ToolchainOptions, build,
-    existing,
+    Artifact, BuildFailure, BuildOptions, ElfArtifact, Toolchain, build, existing,
 };
 use crate::backend::Backend;
 use crate::backend::native::{Native, host_settings};
@@ -306,7 +305,7 @@ pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliErro
     check_trust(args, natively)?;
     enough(args)?;
     let limits = args.limits.limits()?;
-    let (toolchain, options) = tools(args)?;
+    let (toolchain, options) = (args.build.toolchain(), args.build.options()?);
     let (tasks, names) = match &args.dataset {
         Some(form) => {
             let loaded = load(form, args, &toolchain)?;
@@ -325,7 +324,7 @@ pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliErro
 /// Models on these problems, whose own solutions are the last entrant.
 pub(super) fn setup_of(args: &EntrantArgs, problems: Vec<Problem>) -> Result<Setup, CliError> {
     let limits = args.limits.limits()?;
-    let (toolchain, options) = tools(args)?;
+    let (toolchain, options) = (args.build.toolchain(), args.build.options()?);
     let (tasks, names) = model_tasks(problems, args, true, &toolchain, &options)?;
     Ok(Setup {
         tasks,
@@ -333,26 +332,6 @@ pub(super) fn setup_of(args: &EntrantArgs, problems: Vec<Problem>) -> Result<Set
         limits,
         toolchain,
     })
-}
-
-fn tools(args: &EntrantArgs) -> Result<(Toolchain, BuildOptions), CliError> {
-    let toolchain = Toolchain::new(ToolchainOptions {
-        compiler: args.compiler.clone(),
-        python: args.python.clone(),
-        cache: Some(cache_folder()),
-    });
-    let usage = |error: String| CliError::usage(error, String::new());
-    let options = BuildOptions {
-        optimisation: args.optimisation.parse().map_err(usage)?,
-        linking: if args.dynamic {
-            Linking::DynamicPie
-        } else {
-            Linking::Static
-        },
-        isa: args.isa.parse().map_err(usage)?,
-        ..BuildOptions::default()
-    };
-    Ok((toolchain, options))
 }
 
 fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Problem>, CliError> {

@@ -1,6 +1,7 @@
 //! `tickmark evaluate` and `tickmark demo`.
 use super::args::{
-    BackendChoice, CandidateArgs, DemoArgs, EvaluateArgs, MachineArgs, ProgressChoice, cache_folder,
+    BackendChoice, BuildArgs, CandidateArgs, DemoArgs, EvaluateArgs, MachineArgs, ProgressChoice,
+    cache_folder,
 };
 use super::error::CliError;
 use super::plan_file::{PlanFile, completed};
@@ -188,6 +189,32 @@ pub(super) fn tell_defects(defects: &[Defect]) {
     }
 }
 
+impl BuildArgs {
+    /// How C++ candidates are built, within the usual limits.
+    pub(super) fn options(&self) -> Result<BuildOptions, CliError> {
+        let usage = |error: String| CliError::usage(error, String::new());
+        Ok(BuildOptions {
+            optimisation: self.optimisation.parse().map_err(usage)?,
+            linking: if self.dynamic {
+                Linking::DynamicPie
+            } else {
+                Linking::Static
+            },
+            isa: self.isa.parse().map_err(usage)?,
+            ..BuildOptions::default()
+        })
+    }
+
+    /// What builds and interprets them.
+    pub(super) fn toolchain(&self) -> Toolchain {
+        Toolchain::new(ToolchainOptions {
+            compiler: self.compiler.clone(),
+            python: self.python.clone(),
+            cache: Some(cache_folder()),
+        })
+    }
+}
+
 /// What the options say of how candidates are built and run.
 struct Setting<'a> {
     args: &'a CandidateArgs,
@@ -213,28 +240,14 @@ impl<'a> Setting<'a> {
             }
             machines.push(machine);
         }
-        let usage = |error: String| CliError::usage(error, String::new());
-        let mut options = BuildOptions {
-            optimisation: args.optimisation.parse().map_err(usage)?,
-            linking: if args.dynamic {
-                Linking::DynamicPie
-            } else {
-                Linking::Static
-            },
-            isa: args.isa.parse().map_err(usage)?,
-            ..BuildOptions::default()
-        };
+        let mut options = args.build.options()?;
         options.limits.memory_bytes = mebibytes(args.compile_memory, "compile-memory")?;
         options.limits.cpu = Duration::from_secs(args.compile_cpu);
         Ok(Self {
             args,
             machines,
             options,
-            toolchain: Toolchain::new(ToolchainOptions {
-                compiler: args.compiler.clone(),
-                python: args.python.clone(),
-                cache: Some(cache_folder()),
-            }),
+            toolchain: args.build.toolchain(),
         })
     }
 }

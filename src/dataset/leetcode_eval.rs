@@ -12,13 +12,12 @@ use serde_json::Value as Json;
 
 /// Reads the problems of a file, for candidates of a language.
 pub(super) fn parse(file: &str, bytes: &[u8], language: Language) -> Loaded {
-    let left_out = std::cell::RefCell::new(Vec::new());
+    let mut left_out = Vec::new();
     let mut loaded = Collector::read(file, records(file, bytes), |record| {
         let id = record.text("id")?;
-        read(record, &id, language, &mut left_out.borrow_mut())
-            .map_err(|defect| defect.of_problem(&id))
+        read(record, &id, language, &mut left_out).map_err(|defect| defect.of_problem(&id))
     });
-    loaded.left_out = left_out.into_inner();
+    loaded.left_out = left_out;
     loaded
 }
 

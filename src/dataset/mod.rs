@@ -372,7 +372,7 @@ impl Collector {
     fn read<'a>(
         file: &str,
         records: impl Iterator<Item = Result<json_lines::Record<'a>, Defect>>,
-        problem: impl Fn(&json_lines::Record<'a>) -> Result<Problem, Defect>,
+        mut problem: impl FnMut(&json_lines::Record<'a>) -> Result<Problem, Defect>,
     ) -> Loaded {
         let mut collector = Self::default();
         for read in records {

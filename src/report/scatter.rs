@@ -1,4 +1,5 @@
 //! A scatter plot on logarithmic axes with the identity line, as one SVG file.
+use super::page::escape;
 use std::fmt::Write;
 
 /// A plot of points around the line on which both axes agree.
@@ -113,13 +114,6 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 
 fn label(value: f64) -> String {
     format!("{value}")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -89,8 +89,10 @@ fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    // How many kills meet a running evaluation hangs on the host's load: none would prove nothing.
-    assert!(struck > 0, "no kill met a running evaluation");
+    assert!(
+        struck >= 5,
+        "only {struck} of 20 kills met a running evaluation"
+    );
     success(&scratch, &format!("{EVALUATE} --out broken"));
     let results = |folder: &str| read(&scratch.path().join(folder).join("results.jsonl"));
     assert_eq!(results("broken"), results("whole"));

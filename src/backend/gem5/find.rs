@@ -70,30 +70,8 @@ impl Installation {
         let result = out.join("about.json");
         job::write(out, &Asked::Identify { result: &result })
             .map_err(|error| failure(format!("cannot be asked: {error}")))?;
-        let finished = process::run(Request {
-            program: executable.clone(),
-            name: None,
-            arguments: arguments(out),
-            environment: environment(),
-            folder: out.to_owned(),
-            stdin: b"",
-            limits: process::Limits {
-                wall: Duration::from_secs(300),
-                cpu: Duration::from_secs(300),
-                memory_bytes: None,
-                address_space_bytes: None,
-                file_bytes: 64 << 20,
-                stack_bytes: 8 << 20,
-                output_bytes: 1 << 20,
-            },
-            isolation: Isolation {
-                trusted: true,
-                ..Default::default()
-            },
-            channel: None,
-            counting: process::Counting::default(),
-        })
-        .map_err(|error| failure(format!("does not run: {error}")))?;
+        let finished = process::run(request(executable.clone(), out))
+            .map_err(|error| failure(format!("does not run: {error}")))?;
         let text = std::fs::read_to_string(&result).map_err(|_| {
             let stderr = String::from_utf8_lossy(&finished.stderr);
             let last = stderr.lines().rfind(|line| !line.trim().is_empty());
@@ -177,6 +155,33 @@ pub(super) fn system_libraries() -> Vec<PathBuf> {
     ]
     .map(PathBuf::from)
     .into()
+}
+
+/// A run of gem5 that simulates nothing and writes its answer into `out`.
+pub(super) fn request(executable: PathBuf, out: &Path) -> Request<'static> {
+    Request {
+        program: executable,
+        name: None,
+        arguments: arguments(out),
+        environment: environment(),
+        folder: out.to_owned(),
+        stdin: b"",
+        limits: process::Limits {
+            wall: Duration::from_secs(300),
+            cpu: Duration::from_secs(300),
+            memory_bytes: None,
+            address_space_bytes: None,
+            file_bytes: 64 << 20,
+            stack_bytes: 8 << 20,
+            output_bytes: 1 << 20,
+        },
+        isolation: Isolation {
+            trusted: true,
+            ..Default::default()
+        },
+        channel: None,
+        counting: process::Counting::default(),
+    }
 }
 
 /// Arguments of gem5: the output folder, no port for debuggers, our script and its job.

@@ -1,16 +1,15 @@
 //! Frozen configurations: what gem5's Python makes of a machine, written down once, so that later runs need no Python.
-use super::find::{Installation, arguments, environment};
+use super::find::{Installation, request};
 use super::job::{self, Asked, Program};
 use super::mapping;
 use super::run::{Folders, stack_of};
 use super::world::WORKING_FOLDER;
 use crate::measurement::BackendFailure;
-use crate::process::{self, Isolation, Request};
+use crate::process;
 use crate::sim::machine::Machine;
 use crate::sim::outcome::Limits;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Name of the configuration in its folder.
 pub const CONFIGURATION: &str = "config.ini";
@@ -105,30 +104,8 @@ pub fn freeze(
         .and_then(|()| std::fs::write(out.join("stdin"), b""))
         .and_then(|()| job::write(out, &asked))
         .map_err(|error| failure(format!("cannot write the job for gem5: {error}")))?;
-    let finished = process::run(Request {
-        program: gem5.executable.clone(),
-        name: None,
-        arguments: arguments(out),
-        environment: environment(),
-        folder: out.clone(),
-        stdin: b"",
-        limits: process::Limits {
-            wall: Duration::from_secs(300),
-            cpu: Duration::from_secs(300),
-            memory_bytes: None,
-            address_space_bytes: None,
-            file_bytes: 64 << 20,
-            stack_bytes: 8 << 20,
-            output_bytes: 1 << 20,
-        },
-        isolation: Isolation {
-            trusted: true,
-            ..Default::default()
-        },
-        channel: None,
-        counting: process::Counting::default(),
-    })
-    .map_err(|error| failure(error.to_string()))?;
+    let finished = process::run(request(gem5.executable.clone(), out))
+        .map_err(|error| failure(error.to_string()))?;
     if !result.exists() {
         let log = String::from_utf8_lossy(&finished.stderr);
         let last = log.lines().rfind(|line| !line.trim().is_empty());

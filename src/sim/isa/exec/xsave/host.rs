@@ -173,8 +173,8 @@ fn areas_are_those_of_the_host() {
         run(code, Register::RSI, &mut cx);
         let mut ours = Area([0; SIZE]);
         cx.mem.copy_out(AT + 1024, &mut ours.0).expect("mapped");
-        // A switch to another process between the two instructions saves and restores the state by the kernel's own mask,
-        // and what counts as in use changes with it: that is not the processor's answer, and it is asked again.
+        // The host once said that a component just restored to its first state was in use. A switch to another process
+        // between the two instructions would explain it, so the host is asked again; an answer that stays counts.
         for _ in 0..3 {
             if ours.0 != host.0 {
                 host = on_the_host().1;
