@@ -51,7 +51,7 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
     let (done, finished) = io::pipe().map_err(system_error("make a pipe"))?;
     let pump = Pump::new(&request, &mut child, socket, done.into(), started, pid)
         .map_err(system_error("watch a program"));
-    let watch = |pid| watch(pid, traced, request.limits.stack_bytes, &request.counting);
+    let watch = |pid| watch(pid, traced, &request.limits, &request.counting);
     let (watched, pumped) = std::thread::scope(|scope| {
         let pump = match pump {
             Ok(pump) => scope.spawn(|| pump.run()),
@@ -118,6 +118,9 @@ fn ending(
     reaped: &system::Reaped,
     own_peak: u64,
 ) -> Ending {
+    if watched.served_out {
+        return Ending::CpuLimit;
+    }
     if let Some(stopped) = &pumped.stopped {
         return stopped.clone();
     }
@@ -196,17 +199,21 @@ struct Watched {
     peak_memory_bytes: u64,
     fault: Option<Fault>,
     stack_overflow: bool,
+    /// Its signals took more of our time than it may take itself, and we killed it.
+    served_out: bool,
     ended: Instant,
     attached: Attached,
 }
 
 /// Follows the child to its end. A traced child stops before signals and before its end, when its memory can still be
 /// read; it does not stop for system calls, so that it runs at its own speed.
-fn watch(pid: Pid, traced: bool, stack_bytes: u64, counting: &Counting) -> io::Result<Watched> {
+fn watch(pid: Pid, traced: bool, limits: &Limits, counting: &Counting) -> io::Result<Watched> {
+    let began = system::thread_cpu_time();
     let mut watched = Watched {
         peak_memory_bytes: 0,
         fault: None,
         stack_overflow: false,
+        served_out: false,
         ended: Instant::now(),
         attached: Attached::to_none(&counting.events),
     };
@@ -236,8 +243,14 @@ fn watch(pid: Pid, traced: bool, stack_bytes: u64, counting: &Counting) -> io::R
                 watched.stack_overflow = signal == libc::SIGSEGV
                     && fault
                         .address
-                        .is_some_and(|at| beyond_stack(pid, at, stack_bytes));
+                        .is_some_and(|at| beyond_stack(pid, at, limits.stack_bytes));
                 watched.fault = Some(fault);
+                // A handler that returns to its fault keeps us far busier than itself: its own CPU limit would come
+                // only after many times that much wall time.
+                if system::thread_cpu_time().saturating_sub(began) >= limits.cpu {
+                    watched.served_out = true;
+                    system::kill_group(pid);
+                }
                 system::go_on(pid, signal);
             }
             Stop::Exiting => {

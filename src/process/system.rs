@@ -154,6 +154,22 @@ pub(super) fn kill_group(Pid(pid): Pid) {
     }
 }
 
+/// Processor time that the calling thread has taken; zero where the host does not tell.
+pub(super) fn thread_cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel fills what it is handed.
+    if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } != 0 {
+        return Duration::ZERO;
+    }
+    Duration::new(
+        time.tv_sec.cast_unsigned(),
+        time.tv_nsec.cast_unsigned() as u32,
+    )
+}
+
 /// Binds the calling process to one processor. Runs between `fork` and `exec`.
 pub(super) fn pin(cpu: usize) -> bool {
     // SAFETY: an all-zero set is empty; `CPU_SET` writes within it, and the kernel reads it.
