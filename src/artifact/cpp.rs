@@ -1,4 +1,5 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
+use super::lacking::lacking;
 use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::precompiled::HEADER;
 use super::toolchain::{CppCompiler, compiler_environment};
@@ -233,7 +234,17 @@ pub(super) fn build_calls(
         "#include \"{HEADER}\"\n#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
          #line 1 \"{CANDIDATE}\"\n{source}\n#line 1 \"driver_end.hpp\"\n{main}\n"
     );
-    compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options)
+    let built = compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options);
+    match built {
+        Err(BuildFailure::CompileError { text }) => Err(match lacking(&text) {
+            Some(feature) => BuildFailure::Ours(BackendFailure {
+                what: format!("{} does not know {feature}", compiler.version),
+                remedy: "give a newer compiler with `--compiler`, g++ 14 or clang++ 19".to_owned(),
+            }),
+            None => BuildFailure::CompileError { text },
+        }),
+        built => built,
+    }
 }
 
 /// A name that no candidate can know when it is written: it depends on the candidate's text.
