@@ -236,7 +236,7 @@ pub(super) fn build_calls(
     );
     let built = compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options);
     match built {
-        Err(BuildFailure::CompileError { text }) => Err(match lacking(&text) {
+        Err(BuildFailure::CompileError { text }) => Err(match lacking(&text, source) {
             Some(feature) => BuildFailure::Ours(BackendFailure {
                 what: format!("{} does not know {feature}", compiler.version),
                 remedy: "give a newer compiler with `--compiler`, g++ 14 or clang++ 19".to_owned(),

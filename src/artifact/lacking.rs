@@ -71,13 +71,14 @@ const HEADERS: [&str; 8] = [
     "stdfloat",
 ];
 
-/// What the first error says that the compiler or its library does not know.
-pub(super) fn lacking(text: &str) -> Option<String> {
+/// What the first error says that the compiler or its library does not know. `source` is the text that it numbers.
+pub(super) fn lacking(text: &str, source: &str) -> Option<String> {
     let error = text.lines().find(|line| line.contains("error: "))?;
     if error.contains("expected identifier before 'this'") {
-        // The compiler quotes the line, which shows a parameter or a mistake.
-        let quoted = text.lines().find(|line| line.contains(" | "))?;
-        return quoted
+        // A parameter, or a mistake.
+        let number: usize = error.split(':').nth(1)?.parse().ok()?;
+        let line = source.lines().nth(number.checked_sub(1)?)?;
+        return line
             .contains("(this ")
             .then(|| "a parameter `this`".to_owned());
     }
@@ -100,19 +101,19 @@ mod tests {
     use super::*;
 
     fn of(error: &str) -> Option<String> {
-        lacking(&format!(
-            "candidate.cpp: In member function 'int Solution::f()':\ncandidate.cpp:3:5: {error}\ncandidate.cpp:3:5: error: more\n"
-        ))
+        let text = format!(
+            "candidate.cpp: In member function 'int Solution::f()':\ncandidate.cpp:2:5: {error}\ncandidate.cpp:2:5: error: more\n"
+        );
+        lacking(&text, "int this = 3;\n  [](this auto f) {}\n")
     }
 
     #[test]
     fn what_the_standard_has_is_told_from_what_nobody_has() {
-        let this = "error: expected identifier before 'this'\n    3 |   ";
-        assert_eq!(
-            of(&format!("{this}auto f = [&](this auto&& f) {{}};")).unwrap(),
-            "a parameter `this`"
-        );
-        assert_eq!(of(&format!("{this}int this = 3;")), None);
+        let this = "error: expected identifier before 'this'";
+        assert_eq!(of(this).unwrap(), "a parameter `this`");
+        let mistake = format!("candidate.cpp:1:5: {this}\n");
+        assert_eq!(lacking(&mistake, "int this = 3;\n"), None);
+        assert_eq!(lacking(&mistake, ""), None);
         assert_eq!(
             of("error: 'pairwise' is not a member of 'std::views'").unwrap(),
             "`std::views::pairwise`"
@@ -133,6 +134,6 @@ mod tests {
         ] {
             assert_eq!(of(other), None, "{other}");
         }
-        assert_eq!(lacking(""), None);
+        assert_eq!(lacking("", ""), None);
     }
 }

@@ -11,8 +11,9 @@ pub(super) fn misfit(value: &Value, written: &str) -> Option<String> {
         .filter(|word| *word != "const")
         .collect();
     let plain = words.join(" ");
-    let (low, high) = range(innermost(&plain))?;
-    let digits = beyond(value, low, high)?;
+    let element = innermost(&plain);
+    let (low, high) = range(element)?;
+    let digits = beyond(value, low, high, element.ends_with("Node"))?;
     Some(format!("{digits} does not fit `{}`", written.trim()))
 }
 
@@ -51,11 +52,11 @@ fn range(ty: &str) -> Option<(i128, i128)> {
 }
 
 /// The first number of a value that is no integer or outside of the range, as text.
-fn beyond(value: &Value, low: i128, high: i128) -> Option<String> {
+fn beyond(value: &Value, low: i128, high: i128, nodes: bool) -> Option<String> {
     if let Some(elements) = value.sequence() {
         return elements
             .iter()
-            .find_map(|element| beyond(element, low, high));
+            .find_map(|element| beyond(element, low, high, nodes));
     }
     match value {
         Value::Integer(digits) => {
@@ -63,6 +64,8 @@ fn beyond(value: &Value, low: i128, high: i128) -> Option<String> {
             let fits = number.is_ok_and(|number| (low..=high).contains(&number));
             (!fits).then(|| digits.clone())
         }
+        // An empty place of a tree is no number.
+        Value::Null if !nodes => Some(value.to_string()),
         // 2.0 is an integer that somebody divided.
         Value::Float(number) if number.fract() != 0.0 || !number.is_finite() => {
             Some(value.to_string())
@@ -109,7 +112,9 @@ mod tests {
             found("-1", "unsigned int"),
             Some("-1 does not fit `unsigned int`".into())
         );
-        assert!(found("[1.5]", "vector<int>").is_some() && found("float('-inf')", "int").is_some());
+        for (value, written) in [("[1.5]", "vector<int>"), ("-inf", "int"), ("None", "int")] {
+            assert!(found(value, written).is_some(), "{value}");
+        }
         assert_eq!(
             found(
                 "99999999999999999999999999999999999999999999",
