@@ -688,9 +688,12 @@ fn comparison_table(
                         .p
                         .map_or(text("exact".into()), |p| text(number::p_value(p))),
                     text(format!("{:+.2} {}", decision.delta, decision.size.name())),
-                    text(match decision.runs_to_decide {
-                        Some(runs) => {
-                            format!("{} (about {runs} runs would tell)", decision.outcome.name())
+                    text(match decision.rounds_to_decide {
+                        Some(rounds) => {
+                            format!(
+                                "{} (about {rounds} rounds would tell)",
+                                decision.outcome.name()
+                            )
                         }
                         None => decision.outcome.name().to_owned(),
                     }),
