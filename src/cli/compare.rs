@@ -80,6 +80,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
     }
     if natively {
         notes.push(noise_floor(&runs));
+        let rounds = i32::try_from(protocol.repetitions).unwrap_or(i32::MAX);
+        let least = 2.0 * 0.5_f64.powi(rounds);
+        if least > rules.level {
+            notes.push(format!(
+                "{rounds} rounds cannot decide: the least p-value that they can have is {}; give more `--repetitions`",
+                number::p_value(least)
+            ));
+        }
     } else {
         notes.push(format!(
             "simulated on `{}`: one run is the whole truth, and every difference is exact",
@@ -280,8 +288,8 @@ pub(super) fn protocol(
 }
 
 /// Refuses native runs of candidates that the user did not allow.
-pub(super) fn check_trust(args: &EntrantArgs, natively: bool) -> Result<(), CliError> {
-    if natively && !args.run_untrusted {
+pub(super) fn check_trust(run_untrusted: bool, natively: bool) -> Result<(), CliError> {
+    if natively && !run_untrusted {
         return Err(CliError::usage(
             "candidates would run on this host itself",
             "where you trust the sandbox of docs/isolation.md with them, add `--run-untrusted`",
@@ -302,7 +310,7 @@ fn enough(args: &EntrantArgs) -> Result<(), CliError> {
 
 /// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
 pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
-    check_trust(args, natively)?;
+    check_trust(args.run_untrusted, natively)?;
     enough(args)?;
     let limits = args.limits.limits()?;
     let (toolchain, options) = (args.build.toolchain(), args.build.options()?);

@@ -3,6 +3,7 @@ use super::args::{
     BackendChoice, BuildArgs, CandidateArgs, DemoArgs, EvaluateArgs, MachineArgs, ProgressChoice,
     cache_folder,
 };
+use super::compare::check_trust;
 use super::error::CliError;
 use super::plan_file::{PlanFile, completed};
 use super::progress::Told;
@@ -45,6 +46,10 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
         .map(|path| PlanFile::read(path, args.data.as_deref()))
         .transpose()?;
     let args = completed(args, given, file.as_ref())?;
+    check_trust(
+        args.candidates.run_untrusted,
+        args.candidates.backend == BackendChoice::Native,
+    )?;
     let form = (args.dataset.as_deref())
         .or(file.as_ref().map(|file| file.data.dataset.as_str()))
         .unwrap_or_default();
