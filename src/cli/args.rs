@@ -493,8 +493,7 @@ pub(super) enum MetricChoice {
 #[derive(Clone, Debug, Args)]
 pub(super) struct EntrantArgs {
     /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
-    /// `--dataset`: models as NAME=FILE of samples (as `evaluate --samples` takes them), or `canonical`; the first sample of
-    /// each problem counts.
+    /// `--dataset`: models as NAME=FILE of samples (as `evaluate --samples` takes them), or `canonical`.
     #[arg(value_name = "ENTRANT", required = true)]
     pub(super) entrants: Vec<std::ffi::OsString>,
     /// Form of the data set whose problems the models answer.
@@ -506,6 +505,10 @@ pub(super) struct EntrantArgs {
     /// Language of the candidates of stdio problems: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// With `--dataset`: samples of each problem that count. The second of one model is compared with the second of the
+    /// others, as a task of its own (`PROBLEM#2`).
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "dataset")]
+    pub(super) samples: usize,
     /// A file for the standard input of programs; may be repeated, each is a test case.
     #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
     pub(super) stdin: Vec<PathBuf>,

@@ -369,7 +369,7 @@ fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Pro
     Ok(loaded.problems)
 }
 
-/// Builds the first sample of every model for every problem, and behind them the problems' own solutions if asked for.
+/// Builds the samples of every model for every problem, and behind them the problems' own solutions if asked for.
 fn model_tasks(
     problems: Vec<Problem>,
     args: &EntrantArgs,
@@ -384,15 +384,28 @@ fn model_tasks(
     if with_canonical {
         models.push(evaluate::model("canonical", &problems)?);
     }
-    let jobs: Vec<(usize, usize)> = (0..problems.len())
-        .flat_map(|problem| (0..models.len()).map(move |model| (problem, model)))
+    // Problem and place among a model's samples; a further sample makes a task only where all have one.
+    let pairs: Vec<(&Problem, usize)> = (problems.iter())
+        .flat_map(|problem| {
+            let has = |sample: usize| {
+                models.iter().all(|model| {
+                    let answers = model.answers.get(&problem.id);
+                    answers.is_some_and(|answers| answers.len() > sample)
+                })
+            };
+            (0..args.samples.max(1))
+                .filter(move |&sample| sample == 0 || has(sample))
+                .map(move |sample| (problem, sample))
+        })
+        .collect();
+    let jobs: Vec<(&Problem, usize, usize)> = (pairs.iter())
+        .flat_map(|&(problem, sample)| (0..models.len()).map(move |model| (problem, sample, model)))
         .collect();
     eprintln!("building {} candidates", jobs.len());
     let built: Result<Vec<Result<Artifact, Verdict>>, BackendFailure> = (jobs.into_par_iter())
-        .map(|(problem, model)| {
-            let problem = &problems[problem];
+        .map(|(problem, sample, model)| {
             let answers = models[model].answers.get(&problem.id);
-            let answer = answers.and_then(|answers| answers.first());
+            let answer = answers.and_then(|answers| answers.get(sample));
             match answer.and_then(|answer| assemble(problem, answer)) {
                 Some(candidate) => artifact_of(&candidate, toolchain, options),
                 None => Ok(Err(Verdict::EmptyAnswer)),
@@ -401,15 +414,21 @@ fn model_tasks(
         .collect();
     let mut built = built?.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
-    let tasks = (problems.into_iter())
-        .map(|problem| Task {
-            problem,
-            entrants: (names.iter().zip(built.by_ref()))
-                .map(|(name, artifact)| Entrant {
-                    name: name.clone(),
-                    artifact,
-                })
-                .collect(),
+    let tasks = (pairs.into_iter())
+        .map(|(problem, sample)| {
+            let mut problem = problem.clone();
+            if sample > 0 {
+                problem.id = format!("{}#{}", problem.id, sample + 1);
+            }
+            Task {
+                problem,
+                entrants: (names.iter().zip(built.by_ref()))
+                    .map(|(name, artifact)| Entrant {
+                        name: name.clone(),
+                        artifact,
+                    })
+                    .collect(),
+            }
         })
         .collect();
     Ok((tasks, names))
