@@ -121,7 +121,7 @@ fn rooms_name_only_what_they_may() {
                 let may = allowed.get(room.as_str()).copied().unwrap_or_default();
                 let within =
                     |rule: &&str| named == **rule || named.starts_with(&format!("{rule}::"));
-                if named != room && !may.iter().any(|rule| within(rule)) {
+                if named != room && !may.iter().any(within) {
                     offences.push(format!("src/{shown}:{}: {room} -> {named}", number + 1));
                 }
             }
