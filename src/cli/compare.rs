@@ -1,6 +1,9 @@
 //! `tickmark compare` and `tickmark agree`.
-use super::args::{AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, cache_folder};
+use super::args::{
+    AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, ProgressChoice, cache_folder,
+};
 use super::error::CliError;
+use super::progress::{Pace, expected_results};
 use super::{Status, evaluate, machines, print_data};
 use crate::artifact::{
     Artifact, BuildFailure, BuildOptions, ElfArtifact, Toolchain, build, existing,
@@ -23,10 +26,9 @@ use crate::stats::{median, quantile};
 use crate::verdict::{Judging, Verdict};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Version of the JSON objects that both commands print; docs/formats.md describes them.
 const SCHEMA_VERSION: u32 = 1;
@@ -363,7 +365,11 @@ fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Pro
     let loaded = dataset::load(form, path, language)?;
     let programs = Programs::new(toolchain, &cache_folder())?;
     let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
-    let (loaded, left_out) = completion.complete(loaded, &Authority::Reference);
+    let (loaded, left_out) = completion.complete(
+        loaded,
+        &Authority::Reference,
+        &expected_results(ProgressChoice::Text),
+    );
     evaluate::tell_defects(&loaded.skipped);
     evaluate::tell_defects(&left_out);
     Ok(loaded.problems)
@@ -570,7 +576,7 @@ pub(super) fn simulate(
     let sim = simulator(args, machine);
     let programs = Programs::new(&setup.toolchain, &cache_folder())?;
     let done = std::sync::atomic::AtomicUsize::new(0);
-    let told = std::sync::Mutex::new(Progress::new("simulated"));
+    let told = std::sync::Mutex::new(Pace::new("simulated"));
     let runs: Result<Vec<_>, BackendFailure> = (0..setup.tasks.len())
         .into_par_iter()
         .map(|index| {
@@ -604,7 +610,7 @@ pub(super) fn natively_run(
     if args.random_layout {
         native = native.with_random_layout();
     }
-    let mut told = Progress::new("measured");
+    let mut told = Pace::new("measured");
     let runs = run_interleaved(
         &setup.tasks,
         &native,
@@ -855,42 +861,5 @@ fn agreement_table(
             })
             .collect(),
         notes: all,
-    }
-}
-
-/// A line on standard error every second, with what is left at the rate so far.
-struct Progress {
-    what: &'static str,
-    begun: Instant,
-    last: Instant,
-}
-
-impl Progress {
-    fn new(what: &'static str) -> Self {
-        let now = Instant::now();
-        Self {
-            what,
-            begun: now,
-            last: now,
-        }
-    }
-
-    fn tell(&mut self, done: usize, planned: usize) {
-        let interval = if std::io::stderr().is_terminal() {
-            1
-        } else {
-            5
-        };
-        if self.last.elapsed() < Duration::from_secs(interval) || done == 0 {
-            return;
-        }
-        self.last = Instant::now();
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        let left = elapsed / done as f64 * planned.saturating_sub(done) as f64;
-        eprintln!(
-            "{} {done} of {planned}, about {} left",
-            self.what,
-            number::duration(left as u64)
-        );
     }
 }
