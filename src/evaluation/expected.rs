@@ -17,6 +17,7 @@ use crate::verdict::{Judging, Results, ValueRules, values_equal};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most cases of a problem that a failing solution may cost, each a run of its own.
 const FAILING_MAX: usize = 40;
@@ -44,9 +45,28 @@ impl<'a> Completion<'a> {
     }
 
     /// Completes every problem. One that cannot be completed goes to the skipped; a case that is left out is told.
-    pub fn complete(&self, loaded: Loaded, authority: &Authority) -> (Loaded, Vec<Defect>) {
+    /// `progress` is told how many of the incomplete problems are done, and their number.
+    pub fn complete(
+        &self,
+        loaded: Loaded,
+        authority: &Authority,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> (Loaded, Vec<Defect>) {
+        let incomplete = |problem: &Problem| match &problem.form {
+            Form::Calls(calls) => calls.is_incomplete(),
+            _ => false,
+        };
+        let planned = loaded.problems.iter().filter(|p| incomplete(p)).count();
+        let done = AtomicUsize::new(0);
         let problems: Vec<_> = (loaded.problems.into_par_iter())
-            .map(|problem| self.problem(problem, authority))
+            .map(|problem| {
+                let counts = incomplete(&problem);
+                let outcome = self.problem(problem, authority);
+                if counts {
+                    progress(done.fetch_add(1, Ordering::Relaxed) + 1, planned);
+                }
+                outcome
+            })
             .collect();
         let mut complete = Loaded {
             problems: Vec::new(),
@@ -330,7 +350,7 @@ mod tests {
             problems: vec![problem],
             ..Loaded::default()
         };
-        Completion::new(&programs, None).complete(loaded, authority)
+        Completion::new(&programs, None).complete(loaded, authority, &|_, _| {})
     }
 
     fn expected(loaded: &Loaded) -> Vec<(String, String)> {
