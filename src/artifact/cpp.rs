@@ -47,7 +47,7 @@ impl Default for BuildOptions {
 pub struct CompileLimits {
     /// CPU time of each of the compiler's processes.
     pub cpu: Duration,
-    /// Wall-clock time of the whole.
+    /// Wall-clock time of the whole: a guard, whose end is a failure of the host.
     pub wall: Duration,
     /// Address space of each of the compiler's processes, in bytes.
     pub memory_bytes: u64,
@@ -61,7 +61,7 @@ impl Default for CompileLimits {
     fn default() -> Self {
         Self {
             cpu: Duration::from_secs(60),
-            wall: Duration::from_secs(180),
+            wall: Duration::from_secs(600),
             memory_bytes: 4 << 30,
             file_bytes: 256 << 20,
             text_bytes: 1 << 20,
@@ -494,7 +494,14 @@ fn verdict(finished: &Finished, limits: &CompileLimits, folder: &Path) -> Result
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     match finished.ending {
         Ending::Exited { code: 0 } => Ok(()),
-        Ending::WallLimit => limit(format!("{} s of wall-clock time", limits.wall.as_secs())),
+        // The CPU time is the candidate's, the wall clock the host's.
+        Ending::WallLimit => Err(BuildFailure::Ours(BackendFailure {
+            what: format!(
+                "the compiler was not done after {} s by the wall clock, within its CPU time",
+                limits.wall.as_secs()
+            ),
+            remedy: "run again on a host that is less busy, or with fewer `--threads`".to_owned(),
+        })),
         Ending::CpuLimit => cpu(),
         Ending::MemoryLimit => memory(),
         Ending::OutputLimit => limit(format!("{} bytes of messages", limits.text_bytes)),
