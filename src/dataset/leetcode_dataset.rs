@@ -19,6 +19,8 @@ use serde_json::Value as Json;
 const OUTER_FREE: &[&str] = &[
     "find-common-characters",
     "find-duplicate-file-in-system",
+    "find-indices-with-index-and-value-difference-i",
+    "find-indices-with-index-and-value-difference-ii",
     "find-players-with-zero-or-one-losses",
     "intersection-of-two-arrays",
     "intersection-of-two-arrays-ii",
