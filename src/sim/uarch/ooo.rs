@@ -11,9 +11,9 @@ use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
 use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
-use super::packed::{ARITHMETIC_FLAGS, Block, FEW_SOURCES, OTHER_FLAGS, Packed, Run, file, rare};
+use super::packed::{ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare};
 use super::predict_gem5::Predictor;
-use super::queues::{Blocked, History, Ring, Slot, Source, Stage, behind, cycle, start};
+use super::queues::{Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start};
 use super::stores::{Found, Span, Store, StoreSets, Stores};
 use super::units::{Scheduler, Units};
 use super::{Retired, Timing};
@@ -24,16 +24,10 @@ use std::collections::BTreeMap;
 
 const LINE: u64 = 64;
 const NOWHERE: u64 = u64::MAX;
+/// A power of two, so that no bound is checked; the last stands for nothing.
+const STOCKS: usize = 4;
 /// As many times of registers as a [`super::micro::Reg`] can name, so that no bound is checked.
 const REGISTERS: usize = 1 << 8;
-
-/// When a micro-op passed the stages of the front end.
-#[derive(Clone, Copy, Debug)]
-struct Front {
-    decoded: Slot,
-    renamed: u64,
-    dispatched: u64,
-}
 
 /// The core with its caches and predictors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +62,8 @@ pub struct OutOfOrder {
     rename_blocked: Blocked,
     /// Micro-ops and cycles of the front end alone, for the rate at which the wrong path comes.
     front_rate: (u64, u64),
+    /// Cycles that so many micro-ops take to fetch.
+    fetch_groups: Divider,
     /// Micro-ops since the latest taken branch or end of a line, and cycles from the request of a line to its use.
     group: u64,
     fetch_latency: u64,
@@ -84,12 +80,13 @@ pub struct OutOfOrder {
     /// Most micro-ops for which [`Self::look_ahead`] can answer.
     most_ahead: usize,
     commit: Stage,
-    /// By micro-op: the slot in which it commits.
-    window: History,
+    window: Window,
+    /// From execution to commitment.
+    to_commit: Slot,
     scheduler: Scheduler,
     load_queue: Ring,
     /// By stock, see [`Packed::file`]; those of no stock are so many that the window is full before they are used up.
-    registers: [Ring; 3],
+    registers: [Ring; STOCKS],
     flag_registers: Ring,
     units: Units,
     ready: [u64; REGISTERS],
@@ -141,6 +138,7 @@ impl OutOfOrder {
             rename: Stage::new(p.rename_width),
             rename_blocked: Blocked::new(),
             front_rate: (4, 1),
+            fetch_groups: Divider::new(p.fetch_width),
             group: 0,
             fetch_to_decode: start(p.fetch_to_decode_cycles),
             decode_to_rename: start(p.decode_to_rename_cycles),
@@ -156,13 +154,15 @@ impl OutOfOrder {
             few_registers: few_integers | few_floats,
             few_flags,
             commit: Stage::new(p.commit_width),
-            window: History::new(p.rob_entries),
+            window: Window::new(p.rob_entries, p.scheduler_entries),
+            to_commit: start(p.execute_to_commit_cycles + 1),
             scheduler: Scheduler::new(p.scheduler_entries),
             load_queue: Ring::new(p.load_queue_entries),
             registers: [
                 stock(false, 0),
                 stock(few_integers, p.spare_integer_registers),
                 stock(few_floats, p.spare_float_registers),
+                Ring::new(1),
             ],
             flag_registers: Ring::new(p.spare_flag_registers),
             units: Units::new(core),
@@ -205,7 +205,7 @@ impl OutOfOrder {
     #[inline(always)]
     fn end_group(&mut self, more: u64) {
         let (micros, cycles) = self.front_rate;
-        let group = self.group.div_ceil(self.p.fetch_width).max(1) + more;
+        let group = self.fetch_groups.div_ceil(self.group).max(1) + more;
         // The latest hundred or so count.
         let (micros, cycles) = if micros > 128 {
             (micros >> 1, cycles >> 1)
@@ -252,51 +252,44 @@ impl OutOfOrder {
         }
     }
 
-    /// Whether the next micro-ops, as many as this run has, surely find room in window and scheduler and registers when
-    /// they reach rename: then none of them has to look.
+    /// Whether the next micro-ops, as many as these, surely find room in window and scheduler and registers when they
+    /// reach rename: then none of them has to look.
     ///
     /// All of these times ascend, as rename is in order: what the last of them needs, once the first gets there, is
     /// enough.
     #[inline(always)]
-    fn look_ahead(&mut self, run: &Run) {
-        let count = run.count as usize;
+    fn look_ahead(&mut self, demand: &Demand) {
+        let count = demand.micros as usize;
         if self.flowing && count <= self.most_ahead && self.number >= self.ascending {
             let last = self.number + count - 1;
             let renamed = cycle(self.fetch.next()) + self.fetch_to_rename_cycles;
             if self.window.freed(last) < start(renamed)
-                && self.scheduler.is_free(last, renamed)
+                && self.window.schedulable(last) <= renamed
                 && self.serial <= start(renamed)
-                && (!self.few_registers || self.registers_ahead(run, renamed))
+                && (!self.few_registers || self.registers_ahead(demand, renamed))
             {
                 self.clear = last + 1;
             }
         }
     }
 
-    /// Whether the stocks surely have what a run takes, in this cycle.
+    /// Whether the stocks surely have what is needed, in this cycle.
     #[inline(always)]
-    fn registers_ahead(&self, run: &Run, renamed: u64) -> bool {
-        let has = |stock: usize| {
-            let count = usize::from(run.taken[stock]);
-            let ring = &self.registers[stock];
+    fn registers_ahead(&self, demand: &Demand, renamed: u64) -> bool {
+        demand.stocks.iter().zip(&self.registers).all(|(&count, ring)| {
+            let count = usize::from(count);
             count == 0 || count <= ring.entries() && ring.ahead(count - 1) + 2 <= renamed
-        };
-        has(0) & has(1) & has(2)
+        })
     }
 
-    /// Fetch, decode, rename and dispatch. Rename does not come before `wait`.
+    /// Fetch, decode, rename and dispatch, in the cycle of which it arrives. Rename does not come before `wait`.
     #[inline(always)]
-    fn front(&mut self, micro: &Packed, wait: u64) -> Front {
+    fn front(&mut self, micro: &Packed, wait: u64) -> u64 {
         if self.number < self.clear {
             let renamed = cycle(self.fetch.next()) + self.fetch_to_rename_cycles;
             if wait <= renamed {
-                let fetched = self.fetch.take(0);
-                self.flowed = fetched;
-                return Front {
-                    decoded: fetched + self.fetch_to_decode,
-                    renamed,
-                    dispatched: renamed + self.p.rename_to_dispatch_cycles,
-                };
+                self.flowed = self.fetch.take(0);
+                return renamed + self.p.rename_to_dispatch_cycles;
             }
         }
         self.looking(micro, wait)
@@ -304,42 +297,55 @@ impl OutOfOrder {
 
     /// The same, where something may hold the micro-op up.
     #[inline(never)]
-    fn looking(&mut self, micro: &Packed, wait: u64) -> Front {
+    fn looking(&mut self, micro: &Packed, wait: u64) -> u64 {
         let number = self.number;
         let free = start(wait)
             .max(behind(self.window.freed(number)))
             .max(self.serial)
             .max(self.registers_freed(micro));
-        let (decoded, renamed) = 'renamed: {
-            if self.flowing {
+        let renamed = 'renamed: {
+            let fetched = if self.flowing {
                 let fetched = self.fetch.take(0);
-                let decoded = fetched + self.fetch_to_decode;
-                let renamed = decoded + self.decode_to_rename;
-                if free <= renamed && self.scheduler.is_free(number, cycle(renamed)) {
+                let renamed = fetched + self.fetch_to_decode + self.decode_to_rename;
+                if free <= renamed && self.window.schedulable(number) <= cycle(renamed) {
                     self.flowed = fetched;
-                    break 'renamed (decoded, renamed);
+                    break 'renamed renamed;
                 }
                 self.stop_flowing();
-                break 'renamed self.pass(fetched, free);
-            }
-            let fetched = self.fetch.take(self.fetch_queue.freed(number));
+                fetched
+            } else {
+                self.fetch.take(self.fetch_queue.freed(number))
+            };
             self.pass(fetched, free)
         };
-        let renamed = cycle(renamed);
-        let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
+        let dispatched = cycle(renamed) + self.p.rename_to_dispatch_cycles;
         if self.narrow_dispatch {
-            dispatched = cycle(self.dispatch.take(start(dispatched)));
+            return cycle(self.dispatch.take(start(dispatched)));
         }
-        Front {
-            decoded,
-            renamed,
-            dispatched,
+        dispatched
+    }
+
+    /// When the latest micro-op was decoded.
+    fn decoded(&self) -> u64 {
+        if self.flowing {
+            cycle(self.flowed + self.fetch_to_decode)
+        } else {
+            self.decode.cycle()
+        }
+    }
+
+    /// When the latest micro-op was renamed.
+    fn renamed(&self) -> u64 {
+        if self.flowing {
+            cycle(self.flowed) + self.fetch_to_rename_cycles
+        } else {
+            self.rename.cycle()
         }
     }
 
     /// Decode and rename, where they may hold up what was fetched; rename has what it needs at `free`.
     #[inline(always)]
-    fn pass(&mut self, fetched: Slot, free: Slot) -> (Slot, Slot) {
+    fn pass(&mut self, fetched: Slot, free: Slot) -> Slot {
         let number = self.number;
         let left = self
             .decode_blocked
@@ -356,12 +362,12 @@ impl OutOfOrder {
         let free = arrived.max(free);
         let before = self.rename.latest();
         let mut renamed = self.rename.take(free);
-        if !self.scheduler.is_free(number, cycle(renamed)) {
+        if self.window.schedulable(number) > cycle(renamed) {
             let entered = self.scheduler.wait(number, cycle(free.max(before)));
             renamed = self.rename.postpone(renamed, start(entered));
         }
         self.rename_blocked.passed(arrived, renamed);
-        (decoded, renamed)
+        renamed
     }
 
     /// Whether what is fetched from `slot` on passes decode and rename without a wait, unless rename lacks something: all
@@ -411,28 +417,35 @@ impl OutOfOrder {
         more.iter().fold(operands, latest)
     }
 
-    /// Commits what is done at `done`.
+    /// Takes a micro-op out of the scheduler at `left`, and commits what is done at `done`.
     #[inline(always)]
-    fn finish(&mut self, micro: &Packed, done: u64) -> u64 {
-        let slot = self
-            .commit
-            .take(start(done + self.p.execute_to_commit_cycles + 1));
+    fn finish(&mut self, micro: &Packed, left: u64, done: u64) -> u64 {
+        let number = self.number;
+        let left = self.leave(left);
+        let slot = self.commit.take(start(done) + self.to_commit);
         let committed = cycle(slot);
-        self.window.set(self.number, slot);
-        self.number += 1;
+        self.window.set(number, slot, left);
+        self.number = number + 1;
         self.write(micro, done, committed);
         committed
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, cycle: u64) -> u64 {
+        let mut cycle = cycle;
+        if !self.scheduler.reaches(cycle) {
+            cycle = self.scheduler.catch_up(self.renamed(), cycle);
+        }
+        self.scheduler.leave(cycle)
     }
 
     /// What only computes.
     #[inline(always)]
     fn plain(&mut self, micro: &Packed) {
-        let front = self.front(micro, 0);
-        let operands = self.operands(micro, front.dispatched);
+        let dispatched = self.front(micro, 0);
+        let operands = self.operands(micro, dispatched);
         let issued = self.units.issue(&micro.needs, operands);
-        self.scheduler.leave(self.number, front.renamed, issued);
-        let latency = micro.needs.latency;
-        self.finish(micro, issued + u64::from(latency));
+        self.finish(micro, issued, issued + u64::from(micro.needs.latency));
     }
 
     /// Loads and stores of the instruction at `pc`.
@@ -451,18 +464,17 @@ impl OutOfOrder {
         let mut again = 0;
         loop {
             let wait = self.load_queue.freed() + 1;
-            let front = self.front(micro, wait);
-            let operands = self.operands(micro, front.dispatched).max(again);
-            let issued = self.issue_access(micro, pc, &front, operands);
+            let dispatched = self.front(micro, wait);
+            let operands = self.operands(micro, dispatched).max(again);
+            let issued = self.issue_access(micro, pc, dispatched, operands);
             match self.look_up(pc, span, issued + 1) {
                 Ok(done) => {
-                    self.scheduler.leave(self.number, front.renamed, done);
-                    let committed = self.finish(micro, done);
+                    let committed = self.finish(micro, done, done);
                     self.load_queue.push(committed);
                     return;
                 }
                 Err(conflict) => {
-                    self.load_again(&front, conflict);
+                    self.load_again(conflict);
                     again = conflict;
                 }
             }
@@ -472,9 +484,9 @@ impl OutOfOrder {
     /// A load came before a store that it needed, which executes at `conflict`: all from it on is fetched again.
     #[cold]
     #[inline(never)]
-    fn load_again(&mut self, front: &Front, conflict: u64) {
-        self.scheduler.leave(self.number, front.renamed, conflict);
-        self.window.set(self.number, start(conflict));
+    fn load_again(&mut self, conflict: u64) {
+        let left = self.leave(conflict);
+        self.window.set(self.number, start(conflict), left);
         self.number += 1;
         self.clear = 0;
         self.ascending = self.number + self.window.entries();
@@ -486,12 +498,11 @@ impl OutOfOrder {
     #[inline(always)]
     fn store(&mut self, micro: &Packed, pc: u64, span: Option<Span>) {
         let wait = self.stores.freed(&mut self.memory) + 1;
-        let front = self.front(micro, wait);
-        let operands = self.operands(micro, front.dispatched);
-        let issued = self.issue_access(micro, pc, &front, operands);
+        let dispatched = self.front(micro, wait);
+        let operands = self.operands(micro, dispatched);
+        let issued = self.issue_access(micro, pc, dispatched, operands);
         let executed = issued + 1;
-        self.scheduler.leave(self.number, front.renamed, executed);
-        let committed = self.finish(micro, executed);
+        let committed = self.finish(micro, executed, executed);
         self.store_sets.store(pc, issued, executed);
         let (address, end) = span.unwrap_or((0, 0));
         self.stores.push(Store {
@@ -505,12 +516,12 @@ impl OutOfOrder {
 
     /// Issues a load or store that has its operands.
     #[inline(always)]
-    fn issue_access(&mut self, micro: &Packed, pc: u64, front: &Front, operands: u64) -> u64 {
+    fn issue_access(&mut self, micro: &Packed, pc: u64, dispatched: u64, operands: u64) -> u64 {
         let mut operands = operands
-            .max(self.store_sets.wait(pc, front.dispatched))
+            .max(self.store_sets.wait(pc, dispatched))
             .max(self.fenced);
         if micro.is(traits::NON_SPECULATIVE) {
-            operands = operands.max(self.oldest(front.dispatched));
+            operands = operands.max(self.oldest(dispatched));
         }
         self.units.issue(&micro.needs, operands)
     }
@@ -560,17 +571,16 @@ impl OutOfOrder {
             self.stores.send_all(&mut self.memory);
             wait = self.commit.cycle().max(self.stores.drained()) + 1;
         }
-        let front = self.front(micro, wait);
-        let mut operands = self.operands(micro, front.dispatched);
+        let dispatched = self.front(micro, wait);
+        let mut operands = self.operands(micro, dispatched);
         if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
-            operands = operands.max(self.oldest(front.dispatched));
+            operands = operands.max(self.oldest(dispatched));
         }
         let issued = self.units.issue(&micro.needs, operands);
-        self.scheduler.leave(self.number, front.renamed, issued);
         let done = issued + u64::from(micro.needs.latency);
-        let committed = self.finish(micro, done);
+        let committed = self.finish(micro, issued, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
-            self.branch(micro, step, front, done, taken, target);
+            self.branch(micro, step, done, taken, target);
         }
         if micro.is(traits::FENCE) {
             self.fenced = done;
@@ -589,7 +599,7 @@ impl OutOfOrder {
     fn registers_freed(&self, micro: &Packed) -> u64 {
         let mut freed = 0;
         if self.few_registers {
-            freed = self.registers[usize::from(micro.file) % 3].freed();
+            freed = self.registers[usize::from(micro.file) % STOCKS].freed();
         }
         if self.few_flags && micro.flags_written != 0 {
             freed = freed.max(self.flag_registers.freed());
@@ -605,7 +615,7 @@ impl OutOfOrder {
         self.ready[flags + 1] = done;
         self.ready[flags + 6] = done;
         if self.few_registers {
-            self.registers[usize::from(micro.file) % 3].push(committed);
+            self.registers[usize::from(micro.file) % STOCKS].push(committed);
         }
         if self.few_flags | (micro.rare & (rare::DESTINATIONS | rare::FLAGS_WRITTEN) != 0) {
             self.write_more(micro, done, committed);
@@ -638,14 +648,10 @@ impl OutOfOrder {
         &mut self,
         micro: &Packed,
         step: &Step,
-        front: Front,
         done: u64,
         taken: bool,
         target: u64,
     ) {
-        let Front {
-            decoded, renamed, ..
-        } = front;
         let inside = micro.is(traits::MICRO_BRANCH);
         let kind = if inside {
             BranchKind::Conditional
@@ -669,7 +675,7 @@ impl OutOfOrder {
         let seen_at_decode =
             direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
-            let decoded = cycle(decoded);
+            let decoded = self.decoded();
             self.fetch_ahead(step.end, decoded + 1);
             self.restart(decoded + 2, inside);
             return;
@@ -689,7 +695,7 @@ impl OutOfOrder {
         // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
         // leaves the window, and only after that rename goes on.
         let (micros, cycles) = self.front_rate;
-        let came = (done - renamed) * micros / cycles.max(1);
+        let came = (done - self.renamed()) * micros / cycles.max(1);
         let room = self.p.rob_entries - self.window.not_before(self.number, start(done + 1));
         let clearing = came.min(room).div_ceil(self.p.squash_width);
         self.serial = self.serial.max(start(cleared + clearing + 1));
@@ -726,6 +732,7 @@ impl OutOfOrder {
     /// Passes a whole block through the pipeline, run by run; `accesses` are all that it makes.
     #[inline(always)]
     fn block(&mut self, block: &Block, accesses: &[Access], next: u64) {
+        self.look_ahead(&block.demand);
         for run in &block.runs {
             if run.special {
                 for step in &block.steps[run.steps.start as usize..run.steps.end as usize] {
@@ -735,9 +742,12 @@ impl OutOfOrder {
                 continue;
             }
             self.bring(run.address, run.end, run.head);
-            self.group += run.count - run.head;
-            self.micro_ops += run.count;
-            self.look_ahead(run);
+            let count = u64::from(run.demand.micros);
+            self.group += count - run.head;
+            self.micro_ops += count;
+            if self.number >= self.clear {
+                self.look_ahead(&run.demand);
+            }
             let micros = &block.micros[run.micros.start as usize..run.micros.end as usize];
             for micro in micros {
                 if micro.traits == 0 {

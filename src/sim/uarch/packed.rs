@@ -124,14 +124,24 @@ impl Packed {
         self.traits & traits != 0
     }
 
-    /// Registers that it takes from each stock.
-    fn taken(&self) -> [u16; 3] {
-        let mut taken = [0; 3];
-        taken[usize::from(self.file)] += 1;
-        for register in self.destinations[1..].iter().filter(|&&r| r != NONE) {
-            taken[file(*register)] += 1;
+}
+
+/// What micro-ops need of the core, all together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Demand {
+    /// How many they are.
+    pub(super) micros: u32,
+    /// Registers of each stock.
+    pub(super) stocks: [u16; 3],
+}
+
+impl Demand {
+    fn add(&mut self, micro: &Packed) {
+        self.micros += 1;
+        self.stocks[usize::from(micro.file)] += 1;
+        for register in micro.destinations[1..].iter().filter(|&&r| r != NONE) {
+            self.stocks[file(*register)] += 1;
         }
-        taken
     }
 }
 
@@ -141,14 +151,12 @@ pub(super) struct Run {
     /// Micro-ops and instructions among those of the block.
     pub(super) micros: Range<u32>,
     pub(super) steps: Range<u32>,
-    /// How many micro-ops it has, and how many of them are of the first instruction.
-    pub(super) count: u64,
+    /// How many of its micro-ops are of the first instruction.
     pub(super) head: u64,
     /// The first instruction, and what is behind it: it alone may lie in two lines.
     pub(super) address: u64,
     pub(super) end: u64,
-    /// Registers that it takes from each stock.
-    pub(super) taken: [u16; 3],
+    pub(super) demand: Demand,
     /// A single instruction, whose micro-ops do not simply pass one after the other.
     pub(super) special: bool,
 }
@@ -163,6 +171,8 @@ pub struct Block {
     pub(super) runs: Box<[Run]>,
     /// Accesses of the whole block.
     pub(super) accesses: usize,
+    /// What all of its micro-ops need; more than there can be, if some of them repeat.
+    pub(super) demand: Demand,
 }
 
 impl Block {
@@ -183,8 +193,15 @@ impl Block {
             }
         }
         let accesses = steps.iter().filter_map(Step::accesses).sum();
+        let runs = runs(&micros, &steps, fetch_bytes).unwrap_or_default();
+        let mut demand = Demand::default();
+        micros.iter().for_each(|micro| demand.add(micro));
+        if runs.iter().any(|run| run.special) {
+            demand.micros = u32::MAX;
+        }
         Self {
-            runs: runs(&micros, &steps, fetch_bytes).unwrap_or_default(),
+            demand,
+            runs,
             micros,
             steps,
             accesses,
@@ -240,22 +257,16 @@ fn runs(micros: &[Packed], steps: &[Step], fetch_bytes: u64) -> Option<Box<[Run]
             _ => runs.push(Run {
                 micros: range,
                 steps: i..i + 1,
-                count: 0,
                 head: own.len() as u64,
                 address: step.address,
                 end: step.end,
-                taken: [0; 3],
+                demand: Demand::default(),
                 special,
             }),
         }
         buffer = (!special && !ends).then_some(line(step.end - 1));
         if let Some(run) = runs.last_mut() {
-            run.count += own.len() as u64;
-            for taken in own.iter().map(Packed::taken) {
-                for (sum, more) in run.taken.iter_mut().zip(taken) {
-                    *sum += more;
-                }
-            }
+            own.iter().for_each(|micro| run.demand.add(micro));
         }
     }
     Some(runs.into())

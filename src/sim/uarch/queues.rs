@@ -129,6 +129,34 @@ impl Source {
     }
 }
 
+/// Divides by a width, by multiplying: division is slow on the host, and this one is asked for at every line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Divider {
+    width: u64,
+    inverse: u64,
+}
+
+impl Divider {
+    /// For a width from 1 to 64.
+    pub(super) fn new(width: u64) -> Self {
+        Self {
+            width,
+            inverse: (1 << 32) / width + 1,
+        }
+    }
+
+    /// `count / width`, rounded up.
+    #[inline(always)]
+    pub(super) fn div_ceil(self, count: u64) -> u64 {
+        // The inverse is too large by 2^-32 at most, so the product by count / 2^32: less than 1 / width up to here.
+        if count < 1 << 24 {
+            (count + self.width - 1) * self.inverse >> 32
+        } else {
+            count.div_ceil(self.width)
+        }
+    }
+}
+
 /// A stage that could not pass on what came: it takes what is already on its way, and tells the stage before it to go on
 /// only when all of that has left, which costs a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,13 +238,75 @@ impl History {
     pub(super) fn set(&mut self, number: usize, time: u64) {
         self.slots[number & self.mask & (MOST - 1)] = time;
     }
+}
 
-    /// How many of the latest entries before this one have this time or a later one.
-    pub(super) fn not_before(&self, number: usize, time: u64) -> u64 {
-        let (mut low, mut high) = (0, self.back);
+/// What the window keeps of a micro-op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Passed {
+    /// The slot in which it commits.
+    commit: Slot,
+    /// The cycle from which it and all before it have left the scheduler.
+    left: u64,
+}
+
+/// The latest micro-ops, by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    passed: Box<[Passed; MOST]>,
+    /// As short as it can be, to stay in the host's cache.
+    mask: usize,
+    window: usize,
+    scheduler: usize,
+}
+
+impl Window {
+    /// One that looks back by the entries of window and scheduler.
+    pub(super) fn new(window: u64, scheduler: u64) -> Self {
+        let size = (window.max(scheduler) as usize).next_power_of_two();
+        assert!(size <= MOST, "the table of keys bounds all queues");
+        Self {
+            passed: vec![Passed::default(); MOST]
+                .into_boxed_slice()
+                .try_into()
+                .expect("a vector of as many elements as the array has"),
+            mask: size - 1,
+            window: window as usize,
+            scheduler: scheduler as usize,
+        }
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        self.window
+    }
+
+    #[inline(always)]
+    fn before(&self, number: usize, count: usize) -> &Passed {
+        &self.passed[number.wrapping_sub(count) & self.mask & (MOST - 1)]
+    }
+
+    /// The slot in which the micro-op committed whose entry of the window this one needs; 0 if it was unused.
+    #[inline(always)]
+    pub(super) fn freed(&self, number: usize) -> Slot {
+        self.before(number, self.window).commit
+    }
+
+    /// From which cycle the scheduler surely has an entry for this micro-op.
+    #[inline(always)]
+    pub(super) fn schedulable(&self, number: usize) -> u64 {
+        self.before(number, self.scheduler).left
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, number: usize, commit: Slot, left: u64) {
+        self.passed[number & self.mask & (MOST - 1)] = Passed { commit, left };
+    }
+
+    /// How many of the latest micro-ops before this one commit in this slot or a later one.
+    pub(super) fn not_before(&self, number: usize, slot: Slot) -> u64 {
+        let (mut low, mut high) = (0, self.window);
         while low < high {
             let middle = (low + high).div_ceil(2);
-            if self.slots[number.wrapping_sub(middle) & self.mask & (MOST - 1)] >= time {
+            if self.before(number, middle).commit >= slot {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -285,15 +375,26 @@ mod tests {
     }
 
     #[test]
-    fn a_history_knows_when_entries_are_free() {
-        let mut history = History::new(5);
-        assert_eq!((history.freed(0), history.not_before(0, 1)), (0, 0));
+    fn a_window_knows_when_entries_are_free() {
+        let mut window = Window::new(5, 3);
+        assert_eq!((window.freed(0), window.not_before(0, 1)), (0, 0));
         for (i, time) in [10, 20, 20, 30, 40, 50, 60].into_iter().enumerate() {
-            history.set(i, time);
+            window.set(i, time, 7 * time);
         }
-        assert_eq!(history.freed(7), 20);
-        let later = [1, 21, 30, 31, 60, 61].map(|time| history.not_before(7, time));
+        assert_eq!((window.freed(7), window.schedulable(7)), (20, 280));
+        let later = [1, 21, 30, 31, 60, 61].map(|time| window.not_before(7, time));
         assert_eq!(later, [5, 4, 4, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_divider_rounds_up_whatever_the_width() {
+        for width in 1..=64 {
+            let divider = Divider::new(width);
+            let far = (1 << 24) - 100;
+            for count in (0..1000).chain(far..far + 200) {
+                assert_eq!(divider.div_ceil(count), count.div_ceil(width), "{count} / {width}");
+            }
+        }
     }
 
     #[test]

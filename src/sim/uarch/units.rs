@@ -1,6 +1,5 @@
 //! The out-of-order part of a pipeline: the scheduler's entries, and the units and issue slots of each cycle.
 use super::micro::{Class, Micro};
-use super::queues::History;
 use crate::sim::machine::OutOfOrderCore;
 
 /// Cycles ahead for which units and scheduler entries are booked.
@@ -145,12 +144,12 @@ fn number(cycle: u64) -> u64 {
 
 /// How many micro-ops stand in the scheduler: they leave it out of order.
 ///
-/// A history answers the common case: if all but the latest `entries - 1` have left, one entry is free. Only when it
-/// cannot tell are those that leave counted, from the cycle up to which that was done last.
+/// The core's window answers the common case: if all but the latest `entries - 1` have left, one entry is free. Only
+/// when that cannot tell are those that leave counted, from the cycle up to which that was done last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scheduler {
-    /// For each of the latest micro-ops: the cycle from which it and all before it have left.
-    all_left: History,
+    entries: usize,
+    /// The cycle from which all so far have left.
     latest: u64,
     leaving: Box<[u16; HORIZON]>,
     /// Those that left up to this cycle are in `left` instead.
@@ -161,16 +160,12 @@ pub(super) struct Scheduler {
 impl Scheduler {
     pub(super) fn new(entries: u64) -> Self {
         Self {
-            all_left: History::new(entries),
+            entries: entries as usize,
             latest: 0,
             leaving: horizon(),
             cycle: 0,
             left: 0,
         }
-    }
-
-    pub(super) fn entries(&self) -> usize {
-        self.all_left.entries()
     }
 
     /// Counts those that leave in the next cycle.
@@ -200,16 +195,12 @@ impl Scheduler {
         let (wrapped, rest) = self.leaving.split_at_mut(from);
         let first = count.min(rest.len());
         for part in [&mut rest[..first], &mut wrapped[..count - first]] {
-            self.left += part.iter().map(|&l| usize::from(l)).sum::<usize>();
+            // No more leave than there are micro-ops in flight, some thousands: sixteen bits are enough.
+            let left = part.iter().fold(0, |sum: u16, &l| sum.wrapping_add(l));
+            self.left += usize::from(left);
             part.fill(0);
         }
         self.cycle = cycle;
-    }
-
-    /// Whether micro-op `number` surely finds a free entry in this cycle.
-    #[inline(always)]
-    pub(super) fn is_free(&self, number: usize, cycle: u64) -> bool {
-        self.all_left.freed(number) <= cycle
     }
 
     /// The first cycle from `earliest` on that has a free entry for micro-op `number`. `earliest` is not before that of
@@ -217,29 +208,31 @@ impl Scheduler {
     #[inline(always)]
     pub(super) fn wait(&mut self, number: usize, earliest: u64) -> u64 {
         self.advance(earliest - 1);
-        while number - self.left >= self.all_left.entries() {
+        while number - self.left >= self.entries {
             self.next();
         }
         earliest.max(self.cycle + 1)
     }
 
-    /// Micro-op `number`, which entered at `entered`, leaves at `cycle`.
+    /// Whether the array reaches to this cycle.
     #[inline(always)]
-    pub(super) fn leave(&mut self, number: usize, entered: u64, cycle: u64) {
-        let cycle = if cycle - self.cycle < HORIZON as u64 {
-            cycle
-        } else {
-            self.catch_up(entered, cycle)
-        };
-        self.latest = self.latest.max(cycle + 1);
-        self.all_left.set(number, self.latest);
-        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
+    pub(super) fn reaches(&self, cycle: u64) -> bool {
+        cycle - self.cycle < HORIZON as u64
     }
 
-    /// Makes room in the array; what leaves beyond its end is taken to leave there.
+    /// A micro-op leaves at `cycle`: when it and all before it have left.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, cycle: u64) -> u64 {
+        self.latest = self.latest.max(cycle + 1);
+        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
+        self.latest
+    }
+
+    /// Makes room in the array for a micro-op that entered at `entered`; what leaves beyond its end is taken to leave
+    /// there.
     #[cold]
     #[inline(never)]
-    fn catch_up(&mut self, entered: u64, cycle: u64) -> u64 {
+    pub(super) fn catch_up(&mut self, entered: u64, cycle: u64) -> u64 {
         self.advance(entered - 1);
         cycle.min(self.cycle + HORIZON as u64 - 1)
     }
