@@ -296,7 +296,7 @@ impl OutOfOrder {
     }
 
     /// The same, where something may hold the micro-op up.
-    #[inline(never)]
+    #[inline(always)]
     fn looking(&mut self, micro: &Packed, wait: u64) -> u64 {
         let number = self.number;
         let free = start(wait)
