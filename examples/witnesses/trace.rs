@@ -85,6 +85,7 @@ impl Timing for Traced {
 pub(crate) fn partings(native: &Spans, simulated: &[u64]) -> String {
     let mut out = String::new();
     let mut rest = native.trace.as_slice();
+    let mut begun = 0;
     for &length in &native.instructions {
         let (span, behind) = rest.split_at((length as usize).min(rest.len()));
         rest = behind;
@@ -94,7 +95,7 @@ pub(crate) fn partings(native: &Spans, simulated: &[u64]) -> String {
         let agreeing = |&at: &usize| (span.iter().zip(&simulated[at..])).position(|(a, b)| a != b);
         let Some(start) = starts.max_by_key(|at| agreeing(at).unwrap_or(usize::MAX)) else {
             out.push_str("the runs have parted before the span\n");
-            continue;
+            break;
         };
         let (mut a, mut b) = (span, &simulated[start..]);
         for _ in 0..TOLD {
@@ -115,10 +116,11 @@ pub(crate) fn partings(native: &Spans, simulated: &[u64]) -> String {
             let (x, y) = met.unwrap_or((a.len(), 0));
             let _ = writeln!(
                 out,
-                "at {at}, behind {}: {x} on the host (from {}), {y} in the guest (from {})",
+                "at {at}, behind {}: {x} on the host (from {}), {y} in the guest (from {}); RDI, RSI, RDX {:x?}",
                 place(last),
                 place(a[0]),
                 place(b[0]),
+                native.operands[begun + at],
             );
             if met.is_none() {
                 out.push_str("  and do not meet again\n");
@@ -126,6 +128,7 @@ pub(crate) fn partings(native: &Spans, simulated: &[u64]) -> String {
             }
             (a, b) = (&a[x..], &b[y..]);
         }
+        begun += span.len();
     }
     out
 }

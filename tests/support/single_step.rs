@@ -84,6 +84,8 @@ pub(crate) struct Spans {
     pub(crate) instructions: Vec<u64>,
     /// Address of each instruction of all spans.
     pub(crate) trace: Vec<u64>,
+    /// RDI, RSI and RDX before each of them: what functions of the C library are given.
+    pub(crate) operands: Vec<[u64; 3]>,
     /// What was mapped where at the end of the last span, as `/proc/PID/maps` shows it.
     pub(crate) maps: String,
 }
@@ -155,8 +157,10 @@ pub(crate) fn spans(
     let mut signal = 0;
     while tracee.run_to_marker(b'B', &mut signal)? {
         let mut count = 0;
-        let mut before = tracee.registers()?.rip;
+        let mut registers = tracee.registers()?;
         loop {
+            let before = registers.rip;
+            let operands = [registers.rdi, registers.rsi, registers.rdx];
             tracee.request(libc::PTRACE_SINGLESTEP, 0, signal)?;
             match tracee.wait()? {
                 Event::Ended => return Err("the program ended in a span".to_owned()),
@@ -167,12 +171,12 @@ pub(crate) fn spans(
                     continue;
                 }
             }
-            let registers = tracee.registers()?;
+            registers = tracee.registers()?;
             if registers.rip != before || !tracee.repeats_at(before)? {
                 count += 1;
                 spans.trace.push(before);
+                spans.operands.push(operands);
             }
-            before = registers.rip;
             if tracee.is_marker(&registers, b'E')? {
                 break;
             }
