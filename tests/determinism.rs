@@ -209,6 +209,36 @@ fn two_runs_of_a_program_print_the_same_bytes() {
     }
 }
 
+/// A file of the host that changes while the job runs is the one door through which runs can differ.
+#[test]
+fn a_run_that_reads_what_changes_is_found_to_be_not_deterministic() {
+    let Some(program) = compiled("reads_late.c", &["-O1", "-static"]) else {
+        return;
+    };
+    let verify = |file: &str, more: &[&str]| {
+        let fixed = "run --machine atomic --root /data=/proc --verify-determinism";
+        let program = program.to_string_lossy().into_owned();
+        let arguments = (fixed.split(' ').chain(more.iter().copied()))
+            .chain(["--", &program, file])
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        Tickmark::new(arguments).finish()
+    };
+    let same = verify("/data/version", &["--json"]);
+    assert_eq!(same.code, 0, "{same:?}");
+    for more in [&[][..], &["--json"]] {
+        let differing = verify("/data/uptime", more);
+        assert_eq!(differing.code, 4, "{differing:?}");
+        assert_eq!(differing.stdout, "");
+        let told = "error: not deterministic: `standard output` is ";
+        assert!(differing.stderr.starts_with(told), "{differing:?}");
+        assert!(
+            differing.stderr.contains(" in a second run from the start"),
+            "{differing:?}"
+        );
+    }
+}
+
 /// The out-of-order core has far more state than the others: all of it must be in a snapshot, and none of it shared.
 #[test]
 fn the_machines_of_gem5_count_the_same_at_any_thread_count_and_without_snapshots() {

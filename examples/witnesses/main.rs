@@ -17,6 +17,7 @@ mod simulated;
 )]
 mod single_step;
 mod table;
+mod trace;
 mod witness;
 
 use std::path::PathBuf;
@@ -43,6 +44,9 @@ struct Options {
     /// Do not single-step.
     #[arg(long)]
     no_spans: bool,
+    /// Where the counts of a span differ, print which instructions only one side ran.
+    #[arg(long)]
+    explain: bool,
     /// Print what a guest wrote to standard error.
     #[arg(long)]
     verbose: bool,
@@ -64,14 +68,20 @@ fn main() -> std::process::ExitCode {
         }
         let started = Instant::now();
         let patience = Duration::from_secs(options.patience);
-        let row = row::run(&witness, &place, patience, !options.no_spans);
+        let row = row::run(
+            &witness,
+            &place,
+            patience,
+            !options.no_spans,
+            options.explain,
+        );
         eprintln!(
             "{:<28} {} ({} s)",
             row.name,
             row.summary(),
             started.elapsed().as_secs()
         );
-        if options.verbose {
+        if options.verbose || options.explain {
             eprintln!("{}", row.stderr);
         }
         if options.json {

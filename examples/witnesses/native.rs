@@ -1,6 +1,6 @@
 //! The native side: builds programs, runs them, steps through their spans.
 use super::level;
-use super::single_step::Spans;
+use super::single_step::{FirstStack, Spans};
 use super::witness::{Program, Witness};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -62,7 +62,11 @@ fn built(
 ) -> Result<PathBuf, String> {
     let folder = place.work.join("built");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let input = sources().join(source);
+    // Some compilers write beside their source.
+    for (name, content) in inputs() {
+        std::fs::write(folder.join(&name), content).map_err(|e| format!("{name}: {e}"))?;
+    }
+    let input = folder.join(source);
     let output = folder.join(name.replace(['/', ' '], "-"));
     let fill = |part: &&str| {
         part.replace("{in}", &input.to_string_lossy())
@@ -142,8 +146,13 @@ struct Start {
     stdout: PathBuf,
 }
 
+/// Where programs work.
+pub(crate) fn folder(place: &Place) -> PathBuf {
+    place.work.join("job")
+}
+
 fn start(witness: &Witness, program: &Path, place: &Place) -> Result<Start, String> {
-    let folder = place.work.join("job");
+    let folder = folder(place);
     let failure = |e: std::io::Error| format!("{}: {e}", folder.display());
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).map_err(failure)?;
@@ -212,17 +221,19 @@ pub(crate) fn run(witness: &Witness, program: &Path, place: &Place) -> Result<Ra
     })
 }
 
-/// The instructions of a row's spans on the host.
+/// The instructions of a row's spans on the host, where it begins with the first stack of its guest.
 pub(crate) fn spans(
     witness: &Witness,
     program: &Path,
     place: &Place,
     longest: u64,
+    stack: &FirstStack,
 ) -> Result<Spans, String> {
     let mut start = start(witness, program, place)?;
     super::single_step::spans(
         &mut start.command,
         tickmark::sim::outcome::Device::FD,
         longest,
+        Some(stack),
     )
 }

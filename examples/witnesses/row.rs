@@ -1,6 +1,7 @@
 //! A row of the table: both runs of a witness, compared.
 use super::native::{self, Place, Ran};
 use super::simulated::{self, Simulated};
+use super::trace::{self, Trace};
 use super::witness::{Program, Witness};
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +48,13 @@ pub(crate) struct Row {
 }
 
 /// Runs a witness on both sides.
-pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bool) -> Row {
+pub(crate) fn run(
+    witness: &Witness,
+    place: &Place,
+    patience: Duration,
+    step: bool,
+    explain: bool,
+) -> Row {
     let mut row = Row {
         name: witness.name,
         what: witness.what,
@@ -76,15 +83,14 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
             return row;
         }
     };
-    let spans =
-        (witness.marked && step).then(|| native::spans(witness, &program, place, LONGEST_SPAN));
-    let stack_pointer = match &spans {
-        Some(Ok(spans)) => Some(spans.stack_pointer),
-        _ => None,
-    };
+    let spans = (witness.marked && step).then(|| {
+        let stack = simulated::first_stack(witness, &program, place)?;
+        native::spans(witness, &program, place, LONGEST_SPAN, &stack)
+    });
+    let trace = (explain && spans.is_some()).then(Trace::default);
     // A panic of the simulator is a result too.
     let simulated = catch_unwind(AssertUnwindSafe(|| {
-        simulated::run(witness, &program, place, patience, stack_pointer)
+        simulated::run(witness, &program, place, patience, trace.as_ref())
     }));
     let simulated = match simulated {
         Ok(Ok(simulated)) => simulated,
@@ -102,6 +108,11 @@ pub(crate) fn run(witness: &Witness, place: &Place, patience: Duration, step: bo
     if !simulated.unanswered.is_empty() {
         let calls = simulated.unanswered.join(" ");
         row.stderr.push_str(&format!("\nunanswered: {calls}"));
+    }
+    if let (Some(trace), Some(Ok(native))) = (&trace, &spans)
+        && native.instructions != simulated.spans
+    {
+        row.stderr.push_str(&trace::partings(native, &trace.take()));
     }
     row.output = compare(&expected, &simulated);
     row.spans = match spans {

@@ -1,6 +1,8 @@
 //! The simulated side: the same program, arguments, files and environment in a guest.
 use super::level;
 use super::native::{self, Place};
+use super::single_step::FirstStack;
+use super::trace::{Trace, Traced};
 use super::witness::{Program as Kind, Witness};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,12 +19,11 @@ use tickmark::sim::isa::state::RSP;
 use tickmark::sim::machine::{Core, Machine, Profile as ProfileName, catalog};
 use tickmark::sim::outcome::{Device, Exit, Limits, Program};
 use tickmark::sim::simulation::Simulation;
+use tickmark::sim::uarch::Timing;
 use tickmark::sim::uarch::atomic::Atomic;
 
 /// What the programs write behind the kind of a marker.
 const NONCE: [u8; 16] = *b"0123456789abcdef";
-/// Where the guest works.
-const FOLDER: &str = "/job";
 /// Links beside `/usr`, the folder of the host that guests see.
 const LINKS: &[(&str, &str)] = &[
     ("/bin", "usr/bin"),
@@ -70,18 +71,18 @@ fn machine(v3: bool) -> Machine {
     machine
 }
 
-/// Runs a row in a guest, for at most so long. Where its stack pointer was natively decides where it is in a page of the
-/// guest: some routines copy by the alignment of what they copy.
+/// Runs a row in a guest, for at most so long; with `trace`, notes there the address of every instruction of a program
+/// that is no script of ours.
 pub(crate) fn run(
     witness: &Witness,
     program: &Path,
     place: &Place,
     patience: Duration,
-    stack_pointer: Option<u64>,
+    trace: Option<&Trace>,
 ) -> Result<Simulated, String> {
     match witness.program {
         Kind::Python { script, .. } => python(witness, program, script, place, patience),
-        _ => elf(witness, program, patience, stack_pointer),
+        _ => elf(witness, program, place, patience, trace),
     }
 }
 
@@ -126,12 +127,26 @@ fn python(
     })
 }
 
-fn elf(
+/// The stack with which the guest of a row begins.
+pub(crate) fn first_stack(
     witness: &Witness,
-    program: &Path,
-    patience: Duration,
-    stack_pointer: Option<u64>,
-) -> Result<Simulated, String> {
+    path: &Path,
+    place: &Place,
+) -> Result<FirstStack, String> {
+    let program = elf_program(witness, path, place)?;
+    let profile = Profile::named(witness.profile()).expect("both are built in");
+    let guest = tickmark::sim::guest::load(&program, &limits(), &profile);
+    let mut guest = guest.map_err(|error| error.to_string())?;
+    let pointer = guest.cpu.gpr[RSP];
+    let mut content = vec![0; (profile.stack_top - pointer) as usize];
+    (guest.mem.copy_out(pointer, &mut content))
+        .map_err(|fault| format!("the first stack cannot be read: {fault:?}"))?;
+    Ok(FirstStack { pointer, content })
+}
+
+/// What a guest runs for a row that is not a script of ours. Its files have the names that they have on the host, whose
+/// lengths decide what the C library and shells allocate.
+fn elf_program(witness: &Witness, program: &Path, place: &Place) -> Result<Program, String> {
     let mut world = World::new();
     world.add_host_tree("/usr", Arc::new(Usr(HostFolder::new("/"))));
     for (path, target) in LINKS {
@@ -143,19 +158,16 @@ fn elf(
     if let Ok(cache) = std::fs::read("/etc/ld.so.cache") {
         world.add_file("/etc/ld.so.cache", cache.into(), false);
     }
-    world.set_working_directory(FOLDER);
+    let folder = native::folder(place).to_string_lossy().into_owned();
+    world.set_working_directory(&folder);
     for (name, content) in native::inputs() {
-        world.add_file(&format!("{FOLDER}/{name}"), content.into(), false);
+        world.add_file(&format!("{folder}/{name}"), content.into(), false);
     }
-    let path = match witness.program {
-        Kind::Built { .. } => {
-            let content = std::fs::read(program).map_err(|e| e.to_string())?;
-            let path = format!("{FOLDER}/program");
-            world.add_file(&path, content.into(), true);
-            path
-        }
-        _ => program.to_string_lossy().into_owned(),
-    };
+    let path = program.to_string_lossy().into_owned();
+    if let Kind::Built { .. } = witness.program {
+        let content = std::fs::read(program).map_err(|e| e.to_string())?;
+        world.add_file(&path, content.into(), true);
+    }
     let arguments = std::iter::once(native::argv0(witness, program).into_owned())
         .chain(
             witness
@@ -169,7 +181,7 @@ fn elf(
         .into_iter()
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
-    let mut program = Program {
+    Ok(Program {
         path,
         arguments,
         environment,
@@ -181,22 +193,45 @@ fn elf(
             pause_at: None,
         }),
         seed: 0,
-    };
-    let profile = Profile::named(witness.profile()).expect("both are built in");
-    let mut guest = tickmark::sim::guest::load(&program, &limits(), &profile);
-    if let (Some(wanted), Ok(loaded)) = (stack_pointer, &guest) {
-        let padding = (loaded.cpu.gpr[RSP].wrapping_sub(wanted) % 4096) as usize;
-        // The path lies above the first stack frame, and programs do not keep it, as they do with their environment.
-        program.path.insert_str(0, &"/".repeat(padding));
-        guest = tickmark::sim::guest::load(&program, &limits(), &profile);
-    }
+    })
+}
+
+/// Runs a program; with `trace`, notes there the address of every instruction.
+fn elf(
+    witness: &Witness,
+    program: &Path,
+    place: &Place,
+    patience: Duration,
+    trace: Option<&Trace>,
+) -> Result<Simulated, String> {
+    let program = elf_program(witness, program, place)?;
     let machine = machine(witness.v3);
     let Core::Atomic(core) = &machine.core else {
         return Err("`atomic` counts only".to_owned());
     };
+    let core = Atomic::new(core);
+    match trace {
+        Some(trace) => simulate(
+            witness,
+            &program,
+            patience,
+            Traced::new(core, trace.clone()),
+        ),
+        None => simulate(witness, &program, patience, core),
+    }
+}
+
+fn simulate<T: Timing>(
+    witness: &Witness,
+    program: &Program,
+    patience: Duration,
+    core: T,
+) -> Result<Simulated, String> {
+    let profile = Profile::named(witness.profile()).expect("both are built in");
+    let guest = tickmark::sim::guest::load(program, &limits(), &profile);
     let engine = Engine::new(Features::from_cpuid(&profile.cpuid));
-    let mut simulation = Simulation::new(guest, Atomic::new(core), engine, limits())
-        .map_err(|error| error.to_string())?;
+    let mut simulation =
+        Simulation::new(guest, core, engine, limits()).map_err(|error| error.to_string())?;
     let started = Instant::now();
     let exit = simulation.run(&|| started.elapsed() > patience);
     let outcome = simulation.outcome(exit);

@@ -94,7 +94,8 @@ impl Backend for Verified<'_> {
                 self.differences.fetch_add(1, Ordering::Relaxed);
                 return Err(BackendFailure {
                     what: format!("{NOT_DETERMINISTIC}: {difference} in {what}"),
-                    remedy: "report this as a fault of tickmark, with the program and its input"
+                    remedy: "see that no file which the program can read changes meanwhile; if none does, report this \
+                             as a fault of tickmark, with the program and its input"
                         .to_owned(),
                 });
             }

@@ -10,6 +10,7 @@
     reason = "a software TLB of host pointers: the safe form (indexing a page table per access) costs three dependent loads and two bounds checks for every guest access"
 )]
 
+use super::gaps::Gaps;
 use super::shared::{SharedId, SharedMemory};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -295,6 +296,14 @@ struct TlbEntry {
 }
 
 /// A page address that no access which indexes entry `i` can have.
+/// The page numbers of a range, as far as it lies in user space.
+fn user_pages(start: u64, end: u64) -> (u64, u64) {
+    (
+        start.min(USER_END) / PAGE_SIZE,
+        end.min(USER_END) / PAGE_SIZE,
+    )
+}
+
 fn never(i: usize) -> u64 {
     ((i ^ 1) as u64) * PAGE_SIZE
 }
@@ -304,6 +313,8 @@ pub struct Memory {
     tlb: [TlbEntry; TLB_ENTRIES],
     chunks: BTreeMap<u64, Arc<Chunk>>,
     regions: BTreeMap<u64, Region>,
+    /// What no region covers.
+    gaps: Gaps,
     /// What this and other processes share, while this one runs; otherwise nothing.
     shared: SharedMemory,
     /// Numbers of pages of shared memory from which blocks were decoded here.
@@ -348,6 +359,7 @@ impl Memory {
             tlb: Self::empty_tlb(),
             chunks: BTreeMap::new(),
             regions: BTreeMap::new(),
+            gaps: Gaps::new(USER_END / PAGE_SIZE),
             shared: SharedMemory::default(),
             shared_code: BTreeSet::new(),
             live_pages: 0,
@@ -390,6 +402,7 @@ impl Memory {
             tlb: Self::empty_tlb(),
             chunks: self.chunks.clone(),
             regions: self.regions.clone(),
+            gaps: self.gaps.clone(),
             shared: self.shared.clone(),
             shared_code: self.shared_code.clone(),
             accesses: Vec::with_capacity(1024),
@@ -837,6 +850,8 @@ impl Memory {
         }
         self.unmap(start, len);
         let mut end = start + len;
+        let (first, last) = user_pages(start, end);
+        self.gaps.take(first, last);
         // Anonymous neighbours of one kind are one mapping, as Linux shows them; files keep their offsets apart.
         if matches!(backing, Backing::Anonymous)
             && let Some(after) = self.regions.get(&end)
@@ -888,6 +903,8 @@ impl Memory {
                 self.attention = true;
             }
         }
+        let (first, last) = user_pages(start, end);
+        self.gaps.give(first, last);
         self.discard(start, len);
         self.forget_shared_code(start, len);
         self.drop_empty_chunks(start, end);
@@ -1071,18 +1088,12 @@ impl Memory {
                 .is_none_or(|(_, r)| r.end <= start)
     }
 
-    /// The highest free range of `len` bytes below `top` and not below `bottom`.
+    /// The highest free range of `len` bytes below `top` and not below `bottom`, all of them multiples of the page size.
     pub fn find_free(&self, len: u64, bottom: u64, top: u64) -> Option<u64> {
-        let mut ceiling = top;
-        for (&start, region) in self.regions.range(..top).rev() {
-            if region.end < ceiling && ceiling - region.end >= len {
-                break;
-            }
-            ceiling = ceiling.min(start);
-        }
-        ceiling
-            .checked_sub(len)
-            .filter(|&s| s >= bottom && self.is_free(s, len))
+        let found = self
+            .gaps
+            .highest(len.div_ceil(PAGE_SIZE), top / PAGE_SIZE)?;
+        Some(found * PAGE_SIZE).filter(|&start| start >= bottom)
     }
 
     // ---- shared memory --------------------------------------------------------------------------------------------
@@ -1382,6 +1393,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::SplitMix;
 
     fn map(mem: &mut Memory, start: u64, pages: u64) {
         mem.map(
@@ -1433,6 +1445,53 @@ mod tests {
         assert_eq!(mem.read::<u8>(from + PAGE_SIZE).unwrap(), 0);
         let mut before = snapshot.fork_frozen();
         assert_eq!(before.read::<u8>(from + PAGE_SIZE).unwrap(), 7);
+    }
+
+    /// The search for free ranges as a walk over all mappings.
+    fn find_free_plain(mem: &Memory, len: u64, bottom: u64, top: u64) -> Option<u64> {
+        let mut ceiling = top;
+        for (start, region) in mem.regions().collect::<Vec<_>>().into_iter().rev() {
+            if start >= top {
+                continue;
+            }
+            if region.end < ceiling && ceiling - region.end >= len {
+                break;
+            }
+            ceiling = ceiling.min(start);
+        }
+        ceiling
+            .checked_sub(len)
+            .filter(|&s| s >= bottom && mem.is_free(s, len))
+    }
+
+    #[test]
+    fn free_ranges_are_found_where_a_walk_over_all_mappings_finds_them() {
+        let mut random = SplitMix::new(3);
+        let mut page = |bound: usize| random.below(bound) as u64 * PAGE_SIZE;
+        let mut mem = Memory::new(1 << 30);
+        let base = 0x7000_0000_0000;
+        for round in 0..20_000 {
+            let start = base + page(2000);
+            let len = PAGE_SIZE + page(20);
+            match round % 5 {
+                0 | 1 => mem.unmap(start, len),
+                2 => {
+                    let protection = Protection::from_linux(1 + round % 3);
+                    let (backing, purpose) = (Backing::Anonymous, Purpose::Anonymous);
+                    mem.map(start, len, protection, backing, purpose);
+                }
+                3 => _ = mem.protect(start, len, Protection::READ),
+                _ => {}
+            }
+            let top = base + page(2200);
+            let len = PAGE_SIZE + page(60);
+            let bottom = base + page(300);
+            let found = mem.find_free(len, bottom, top);
+            assert_eq!(found, find_free_plain(&mem, len, bottom, top));
+            if let Some(start) = found.filter(|_| round % 7 == 0) {
+                map(&mut mem, start, len / PAGE_SIZE);
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Rooms: [`memory`] (the guest's address space), [`isa`] (what an instruction does to values), [`guest`] (the process
 //! and its kernel), [`uarch`] (what it costs in time), [`machine`] (the typed model of a processor).
+mod gaps;
 pub mod guest;
 pub mod isa;
 pub mod machine;

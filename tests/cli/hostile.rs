@@ -213,6 +213,40 @@ fn hostile_functions_in_python_get_their_verdicts() {
     assert_eq!(code, 0);
 }
 
+/// docs/isolation.md says what is not enforced: this is how far it goes, and where it ends.
+#[test]
+fn a_candidate_against_this_driver_forges_a_test_but_no_result() {
+    // It ends the region of its first call itself, says that all is done, and leaves.
+    let speaks_for_the_driver = "import os, sys\ndef next_number(n):\n    frame = sys._getframe()\n    \
+         while 'done' not in frame.f_locals: frame = frame.f_back\n    \
+         os.write(198, frame.f_locals['end'])\n    os.write(198, frame.f_locals['done'])\n    os._exit(0)\n";
+    let good = "def next_number(n):\n    return n + 1\n";
+    let problem = function("H/2", "next_number", &["candidate(1) == 2"]);
+    let cases = [(speaks_for_the_driver, "accepted", "")];
+    assert_eq!(judged("humaneval", &problem, good, &cases), 0);
+
+    // Where results are compared outside of the guest, it has to have the right ones.
+    let problem = json!({
+        "task_id": "H/3",
+        "entry_point": "next_number",
+        "prompt": "def next_number(n):\n    \"\"\"One more.\"\"\"\n",
+        "canonical_solution": "    return n + 1\n",
+        "base_input": [[1], [5]],
+        "plus_input": [],
+        "atol": 0,
+    });
+    let equals_all =
+        "class E:\n    def __eq__(self, other): return True\ndef next_number(n): return E()\n";
+    let shown = "class I(int):\n    def __repr__(self): return '2'\n    __str__ = __repr__\n\
+                 def next_number(n): return I(7)\n";
+    let cases = [
+        (speaks_for_the_driver, "forged_marker", ""),
+        (equals_all, "wrong_answer", ""),
+        (shown, "wrong_answer", "7"),
+    ];
+    assert_eq!(judged("humaneval-plus", &problem, good, &cases), 0);
+}
+
 #[test]
 fn only_the_first_process_of_a_candidate_speaks_for_the_driver() {
     let problem = function("H/1", "next_number", &["candidate(1) == 2"]);

@@ -22,6 +22,9 @@ mod simulated;
 #[path = "../../examples/witnesses/table.rs"]
 mod table;
 #[allow(dead_code, reason = "the example prints the table")]
+#[path = "../../examples/witnesses/trace.rs"]
+mod trace;
+#[allow(dead_code, reason = "the example prints the table")]
 #[path = "../../examples/witnesses/witness.rs"]
 mod witness;
 
@@ -45,7 +48,7 @@ fn a_sample_of_the_table_agrees_in_output_and_counts() {
             .iter()
             .find(|witness| witness.name == name)
             .expect("the table has it");
-        let row = row::run(witness, &place, Duration::from_secs(300), true);
+        let row = row::run(witness, &place, Duration::from_secs(300), true, false);
         println!("{name}: {}", row.summary());
         let absent = matches!(row.output, row::Output::NotInstalled(_));
         assert!(

@@ -1,7 +1,9 @@
 //! Programs that people really have: their output is that of the host, and no system call is left unanswered.
+use crate::support::dataset::{lines, solution};
 use crate::support::program::{compiled, native, native_python, source};
 use crate::support::scratch::Scratch;
 use crate::support::tickmark::Tickmark;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -156,6 +158,54 @@ fn packages_of_a_virtual_environment_are_seen_by_its_interpreter_alone() {
     assert_eq!(result["exit"]["code"], 1, "{result}");
     let said = result["stderr"].as_str().unwrap_or_default();
     assert!(said.contains("No module named 'tiny'"), "{said}");
+}
+
+/// The variable is that of the table of witnesses, which says how to make the environment.
+#[test]
+fn a_function_that_imports_numpy_is_evaluated_with_the_packages_of_an_environment() {
+    let Some(python) = std::env::var_os("TICKMARK_WITNESS_PYTHON") else {
+        println!("skipped: TICKMARK_WITNESS_PYTHON names no interpreter with numpy");
+        return;
+    };
+    let found = Command::new(&python).args(["-c", "import numpy"]).output();
+    if !found.is_ok_and(|found| found.status.success()) {
+        println!("skipped: {} has no numpy", python.display());
+        return;
+    }
+    let problem = json!({
+        "task_id": "N/0",
+        "entry_point": "product",
+        "prompt": "import numpy as np\ndef product(a, b):\n    \"\"\"Of two matrices.\"\"\"\n",
+        "canonical_solution": "    return (np.array(a) @ np.array(b)).tolist()\n",
+        "test": "import numpy as np\ndef check(candidate):\n    \
+                 assert candidate([[1, 2], [3, 4]], [[5, 6], [7, 8]]) == [[19, 22], [43, 50]]\n    \
+                 assert np.allclose(candidate([[0.5]], [[2.0]]), [[1.0]])\n",
+    });
+    let folder = Scratch::new();
+    folder.write("problems.jsonl", lines(&[problem]));
+    folder.write(
+        "samples.jsonl",
+        lines(&[solution(
+            "N/0",
+            "import numpy as np\ndef product(a, b):\n    return np.array(a) * 2\n",
+        )]),
+    );
+    let fixed = "evaluate --json --machine atomic --dataset humaneval problems.jsonl --samples canonical m=samples.jsonl --python";
+    let arguments = (fixed.split(' ').map(std::ffi::OsString::from)).chain([python]);
+    let finished = Tickmark::new(arguments).folder(folder.path()).finish();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let rows = finished.json_lines();
+    assert_eq!(rows[0]["verdict"], json!({"kind": "accepted"}), "{rows:?}");
+    assert_eq!(
+        rows[0]["cases"].as_array().map(Vec::len),
+        Some(2),
+        "{rows:?}"
+    );
+    // The truth of an array is numpy's own complaint.
+    let verdict = &rows[1]["verdict"];
+    assert_eq!(verdict["kind"], "test_failed", "{rows:?}");
+    let text = verdict["text"].as_str().unwrap_or_default();
+    assert!(text.contains("The truth value of an array"), "{verdict}");
 }
 
 fn installed(name: &str) -> Option<PathBuf> {

@@ -8,6 +8,7 @@
 )]
 use iced_x86::{Decoder, DecoderOptions};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -77,12 +78,25 @@ pub(crate) fn single_step(program: &Path, marker: Option<u64>) -> Result<Steps, 
 }
 
 /// What was counted between markers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spans {
-    /// Where the stack began.
-    pub(crate) stack_pointer: u64,
     /// Instructions of each span.
     pub(crate) instructions: Vec<u64>,
+    /// Address of each instruction of all spans.
+    pub(crate) trace: Vec<u64>,
+    /// RDI, RSI and RDX before each of them: what functions of the C library are given.
+    pub(crate) operands: Vec<[u64; 3]>,
+    /// What was mapped where at the end of the last span, as `/proc/PID/maps` shows it.
+    pub(crate) maps: String,
+}
+
+/// The stack that a guest begins with: strings, auxiliary vector, environment, arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FirstStack {
+    /// The stack pointer.
+    pub(crate) pointer: u64,
+    /// Everything from there to the top.
+    pub(crate) content: Vec<u8>,
 }
 
 /// Lets a command start with addresses that are not randomised, as those of a guest are not, and with a descriptor
@@ -110,8 +124,15 @@ pub(crate) fn like_a_guest(command: &mut Command, device: i32) -> Result<(), Str
 /// The instructions of each span of a program between a `write` of a marker `B` and one of `E` to the descriptor
 /// `device`, the second `write` included. Between spans the program runs at full speed; its other threads do so always.
 ///
-/// The caller says where its input and output go.
-pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<Spans, String> {
+/// The caller says where its input and output go. With `stack`, the program begins with the first stack of a guest and
+/// without the kernel's own functions (vDSO), which are mapped where a guest has libraries: what depends on addresses then
+/// goes the same way on both sides.
+pub(crate) fn spans(
+    command: &mut Command,
+    device: i32,
+    longest: u64,
+    stack: Option<&FirstStack>,
+) -> Result<Spans, String> {
     like_a_guest(command, device)?;
     // SAFETY: a plain system call, allowed between fork and exec.
     unsafe {
@@ -129,15 +150,17 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
     tracee.wait_for_trap()?;
     let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
     tracee.request(libc::PTRACE_SETOPTIONS, 0, options as u64)?;
-    let mut spans = Spans {
-        stack_pointer: tracee.registers()?.rsp,
-        instructions: Vec::new(),
-    };
+    if let Some(stack) = stack {
+        tracee.adopt(stack)?;
+    }
+    let mut spans = Spans::default();
     let mut signal = 0;
     while tracee.run_to_marker(b'B', &mut signal)? {
         let mut count = 0;
-        let mut before = tracee.registers()?.rip;
+        let mut registers = tracee.registers()?;
         loop {
+            let before = registers.rip;
+            let operands = [registers.rdi, registers.rsi, registers.rdx];
             tracee.request(libc::PTRACE_SINGLESTEP, 0, signal)?;
             match tracee.wait()? {
                 Event::Ended => return Err("the program ended in a span".to_owned()),
@@ -148,11 +171,12 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
                     continue;
                 }
             }
-            let registers = tracee.registers()?;
+            registers = tracee.registers()?;
             if registers.rip != before || !tracee.repeats_at(before)? {
                 count += 1;
+                spans.trace.push(before);
+                spans.operands.push(operands);
             }
-            before = registers.rip;
             if tracee.is_marker(&registers, b'E')? {
                 break;
             }
@@ -161,8 +185,37 @@ pub(crate) fn spans(command: &mut Command, device: i32, longest: u64) -> Result<
             }
         }
         spans.instructions.push(count);
+        let maps = format!("/proc/{}/maps", tracee.pid);
+        spans.maps = std::fs::read_to_string(&maps).map_err(|e| format!("{maps}: {e}"))?;
     }
     Ok(spans)
+}
+
+impl FirstStack {
+    /// What lies behind the pointers of arguments and environment.
+    fn auxiliary_vector(&self) -> Option<&[u8]> {
+        let (words, _) = self.content.as_chunks::<8>();
+        let count = usize::try_from(u64::from_le_bytes(*words.first()?)).ok()?;
+        let environment = count.checked_add(2)?;
+        let end = words
+            .get(environment..)?
+            .iter()
+            .position(|word| *word == [0; 8])?;
+        self.content.get(8 * (environment + end + 1)..)
+    }
+}
+
+/// The value of a key in an auxiliary vector.
+fn entry(vector: &[u8], key: u64) -> Option<u64> {
+    let (pairs, _) = vector.as_chunks::<16>();
+    let word = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).ok();
+    let mut pairs = pairs
+        .iter()
+        .map(|pair| (word(&pair[..8]), word(&pair[8..])));
+    pairs
+        .find(|(found, _)| *found == Some(key) || *found == Some(libc::AT_NULL))
+        .filter(|(found, _)| *found == Some(key))
+        .and_then(|(_, value)| value)
 }
 
 struct Tracee {
@@ -246,6 +299,78 @@ impl Tracee {
         }
         let word = self.request(libc::PTRACE_PEEKDATA, registers.rsi, 0)?;
         Ok(word.to_le_bytes() == [kind, b'0', b'1', b'2', b'3', b'4', b'5', b'6'])
+    }
+
+    /// Gives a program that stands at its first instruction the first stack of a guest, and takes the vDSO from it.
+    fn adopt(&mut self, stack: &FirstStack) -> Result<(), String> {
+        let vector = format!("/proc/{}/auxv", self.pid);
+        let own = std::fs::read(&vector).map_err(|e| format!("{vector}: {e}"))?;
+        let theirs = (stack.auxiliary_vector()).ok_or("the first stack has no auxiliary vector")?;
+        // Program headers, interpreter and entry: files lie where they do in the guest.
+        for key in [libc::AT_PHDR, libc::AT_BASE, libc::AT_ENTRY] {
+            let (own, theirs) = (entry(&own, key), entry(theirs, key));
+            if own != theirs {
+                return Err(format!(
+                    "the host loads the program elsewhere: {own:x?} instead of {theirs:x?}"
+                ));
+            }
+        }
+        let maps = format!("/proc/{}/maps", self.pid);
+        let text = std::fs::read_to_string(&maps).map_err(|e| format!("{maps}: {e}"))?;
+        for line in text.lines() {
+            if !(line.ends_with("[vdso]") || line.contains("[vvar")) {
+                continue;
+            }
+            let range = line.split([' ', '-']).take(2);
+            let ends: Vec<_> = range
+                .filter_map(|end| u64::from_str_radix(end, 16).ok())
+                .collect();
+            let [start, end] = ends[..] else {
+                return Err(format!("{maps}: `{line}` has no range"));
+            };
+            self.call(libc::SYS_munmap, [start, end - start])?;
+        }
+        self.write(stack.pointer, &stack.content)?;
+        let mut registers = self.registers()?;
+        registers.rsp = stack.pointer;
+        self.set_registers(&registers)
+    }
+
+    /// Makes a system call in the name of the tracee.
+    fn call(&mut self, number: i64, arguments: [u64; 2]) -> Result<(), String> {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        let before = self.registers()?;
+        let code = self
+            .request(libc::PTRACE_PEEKDATA, before.rip, 0)?
+            .to_le_bytes();
+        self.write(before.rip, &SYSCALL)?;
+        let mut registers = before;
+        registers.rax = number as u64;
+        [registers.rdi, registers.rsi] = arguments;
+        self.set_registers(&registers)?;
+        self.step()?;
+        let Event::Stopped(libc::SIGTRAP) = self.wait()? else {
+            return Err("a system call in the name of the program did not return".to_owned());
+        };
+        let result = self.registers()?.rax as i64;
+        self.write(before.rip, &code[..SYSCALL.len()])?;
+        self.set_registers(&before)?;
+        if result < 0 {
+            return Err(format!("system call {number}: error {}", -result));
+        }
+        Ok(())
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        let path = format!("/proc/{}/mem", self.pid);
+        let file = std::fs::OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| file.write_all_at(bytes, address))
+            .map_err(|e| format!("{path}: {e}"))
+    }
+
+    fn set_registers(&self, registers: &libc::user_regs_struct) -> Result<(), String> {
+        let at: *const libc::user_regs_struct = registers;
+        self.request(libc::PTRACE_SETREGS, 0, at as u64).map(|_| ())
     }
 
     fn registers(&self) -> Result<libc::user_regs_struct, String> {

@@ -15,6 +15,8 @@ const DEVICE: (u32, u32) = (0, 16);
 const ANONYMOUS_DEVICE: (u32, u32) = (0, 14);
 /// Bytes that programs should read at a time: fixed, as stdio sizes its buffers by it.
 const BLOCK_SIZE: u64 = 4096;
+/// The same for what the kernel itself writes below `/proc`.
+const PROC_BLOCK_SIZE: u64 = 1024;
 const NS: u64 = 1_000_000_000;
 
 /// The status of a file.
@@ -27,7 +29,18 @@ struct Status {
     owner: u32,
     special: (u32, u32),
     size: u64,
+    /// Bytes that programs should read at a time.
+    block_size: u64,
     times: Times,
+}
+
+/// Bytes that programs should read of a file at a time.
+fn block_size(path: &str) -> u64 {
+    if path == "/proc" || path.starts_with("/proc/") {
+        PROC_BLOCK_SIZE
+    } else {
+        BLOCK_SIZE
+    }
 }
 
 /// A device number as `stat` holds it.
@@ -45,6 +58,7 @@ impl Kernel {
             owner: 0,
             special: (0, 0),
             size: 0,
+            block_size: block_size(&place.path),
             times: self.files.start_times(),
         };
         Ok(match place.found()? {
@@ -105,6 +119,7 @@ impl Kernel {
             owner: GUEST_UID,
             special: (0, 0),
             size: 0,
+            block_size: BLOCK_SIZE,
             times: self.files.start_times(),
         };
         Ok(match &open.object {
@@ -145,6 +160,7 @@ impl Kernel {
                     mode: S_IFREG | 0o444,
                     owner: 0,
                     inode: inode_of(path),
+                    block_size: block_size(path),
                     ..base
                 }
             }
@@ -437,7 +453,7 @@ fn stat_record(status: &Status) -> Vec<u8> {
         .u32(0)
         .u64(device_number(status.special))
         .u64(status.size)
-        .u64(BLOCK_SIZE)
+        .u64(status.block_size)
         .u64(status.size.div_ceil(512))
         .u64(accessed.0)
         .u64(accessed.1)
@@ -455,7 +471,7 @@ fn statx_record(status: &Status) -> Vec<u8> {
     let time = |record: Record, ns: u64| record.u64(ns / NS).u32((ns % NS) as u32).u32(0);
     let record = Record::new()
         .u32(BASIC_STATS_AND_BIRTH)
-        .u32(BLOCK_SIZE as u32)
+        .u32(status.block_size as u32)
         .u64(0)
         .u32(status.links)
         .u32(status.owner)
@@ -478,4 +494,36 @@ fn statx_record(status: &Status) -> Vec<u8> {
         .u64(1)
         .zeros(104)
         .bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Process;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn files_are_read_in_blocks_of_the_same_size_as_on_the_host() {
+        let mut process = Process::new();
+        for path in [
+            "/proc",
+            "/proc/self/maps",
+            "/proc/self/",
+            "/proc/meminfo",
+            "/dev/null",
+            "/tmp",
+        ] {
+            let Ok(host) = std::fs::metadata(path) else {
+                continue;
+            };
+            let status = process.bytes(&[0; 144]);
+            let name = process.text(path);
+            process.succeed("stat", &[name, status]);
+            let size = process.get(status + 56, 8);
+            assert_eq!(size, host.blksize().to_le_bytes(), "{path}");
+        }
+        let maps = process.open("/proc/self/maps", 0);
+        let status = process.bytes(&[0; 144]);
+        process.succeed("fstat", &[maps, status]);
+        assert_eq!(process.get(status + 56, 8), 1024u64.to_le_bytes());
+    }
 }
