@@ -11,9 +11,13 @@ use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
 use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
-use super::packed::{ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare};
+use super::packed::{
+    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare,
+};
 use super::predict_gem5::{Prediction, Predictor};
-use super::queues::{Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start};
+use super::queues::{
+    Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start,
+};
 use super::stores::{Found, Span, Store, StoreSets, Stores};
 use super::units::{Scheduler, Units};
 use super::{Retired, Timing};
@@ -661,14 +665,7 @@ impl OutOfOrder {
     }
 
     #[inline(always)]
-    fn branch(
-        &mut self,
-        micro: &Packed,
-        step: &Step,
-        done: u64,
-        taken: bool,
-        target: u64,
-    ) {
+    fn branch(&mut self, micro: &Packed, step: &Step, done: u64, taken: bool, target: u64) {
         let inside = micro.is(traits::MICRO_BRANCH);
         let kind = if inside {
             BranchKind::Conditional
@@ -767,7 +764,8 @@ impl OutOfOrder {
         for run in &block.runs {
             if run.special {
                 for step in &block.steps[run.steps.start as usize..run.steps.end as usize] {
-                    let own = step.first_access()..step.first_access() + step.accesses().unwrap_or(0);
+                    let own =
+                        step.first_access()..step.first_access() + step.accesses().unwrap_or(0);
                     self.step(block, step, accesses.get(own).unwrap_or(&[]), next);
                 }
                 continue;
