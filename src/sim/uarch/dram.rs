@@ -136,7 +136,10 @@ impl Dram {
     /// How long the bank of a line needs before it takes a column command; nothing if its row is open.
     #[inline(always)]
     fn wait(&self, place: &Place, now: u64) -> u64 {
-        let (rank, bank) = (usize::from(place.rank) % RANKS, usize::from(place.bank) % BANKS);
+        let (rank, bank) = (
+            usize::from(place.rank) % RANKS,
+            usize::from(place.bank) % BANKS,
+        );
         let group = &self.groups[rank][bank % GROUPS];
         let bank = &self.banks[rank][bank];
         if bank.row == place.row {
@@ -176,7 +179,10 @@ impl Dram {
 
     fn burst(&mut self, place: Place, now: u64, is_write: bool) -> u64 {
         let s = &self.settings;
-        let (rank, number) = (usize::from(place.rank) % RANKS, usize::from(place.bank) % BANKS);
+        let (rank, number) = (
+            usize::from(place.rank) % RANKS,
+            usize::from(place.bank) % BANKS,
+        );
         let group = number % GROUPS;
         let bank = &mut self.banks[rank][number];
         let opens = bank.row != place.row;
@@ -185,7 +191,10 @@ impl Dram {
                 let closed = bank.precharge.max(now) + s.precharge_ps;
                 bank.activate = bank.activate.max(closed);
             }
-            let at = bank.activate.max(self.groups[rank][group].activate).max(now);
+            let at = bank
+                .activate
+                .max(self.groups[rank][group].activate)
+                .max(now);
             bank.row = place.row;
             bank.accesses = 0;
             bank.precharge = at + s.row_active_ps;

@@ -51,6 +51,8 @@ struct Cache {
     lines: Box<[u64]>,
     held: Box<[Held]>,
     trees: Box<[u32]>,
+    /// By way: the bits of a tree that a touch sets anew, and those of them that it sets.
+    touches: Box<[(u32, u32)]>,
     /// By set: the line touched last. To touch it again changes no order.
     latest: Box<[u32]>,
     clock: u64,
@@ -110,6 +112,12 @@ impl Cache {
             lines: vec![EMPTY; lines].into(),
             held: vec![Held::default(); lines].into(),
             trees: vec![0; lines / ways].into(),
+            touches: (0..ways)
+                .map(|way| {
+                    let set = tree_touched(0, ways, way);
+                    (set | !tree_touched(u32::MAX, ways, way), set)
+                })
+                .collect(),
             latest: (0..lines as u32).step_by(ways).collect(),
             clock: 0,
             misses: vec![(0, 0); 4 * counted],
@@ -161,8 +169,8 @@ impl Cache {
             self.clock += 1;
             self.held[index].used = self.clock;
         } else {
-            let way = index - set * self.ways;
-            self.trees[set] = tree_touched(self.trees[set], self.ways, way);
+            let (points_elsewhere, points_right) = self.touches[index - set * self.ways];
+            self.trees[set] = self.trees[set] & !points_elsewhere | points_right;
         }
         self.latest[set] = index as u32;
     }

@@ -11,9 +11,13 @@ use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
 use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
-use super::packed::{ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare};
-use super::predict_gem5::Predictor;
-use super::queues::{Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start};
+use super::packed::{
+    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare,
+};
+use super::predict_gem5::{Prediction, Predictor};
+use super::queues::{
+    Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start,
+};
 use super::stores::{Found, Span, Store, StoreSets, Stores};
 use super::units::{Scheduler, Units};
 use super::{Retired, Timing};
@@ -26,8 +30,8 @@ const LINE: u64 = 64;
 const NOWHERE: u64 = u64::MAX;
 /// A power of two, so that no bound is checked; the last stands for nothing.
 const STOCKS: usize = 4;
-/// As many times of registers as a [`super::micro::Reg`] can name, so that no bound is checked.
-const REGISTERS: usize = 1 << 8;
+/// As many times of registers as a [`super::micro::Reg`] can name, and eight behind it, so that no bound is checked.
+const REGISTERS: usize = (1 << 8) + 8;
 
 /// The core with its caches and predictors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,10 +280,12 @@ impl OutOfOrder {
     /// Whether the stocks surely have what is needed, in this cycle.
     #[inline(always)]
     fn registers_ahead(&self, demand: &Demand, renamed: u64) -> bool {
-        demand.stocks.iter().zip(&self.registers).all(|(&count, ring)| {
-            let count = usize::from(count);
+        let has = |stock: usize| {
+            let count = usize::from(demand.stocks[stock]);
+            let ring = &self.registers[stock];
             count == 0 || count <= ring.entries() && ring.ahead(count - 1) + 2 <= renamed
-        })
+        };
+        has(0) && has(1) && has(2)
     }
 
     /// Fetch, decode, rename and dispatch, in the cycle of which it arrives. Rename does not come before `wait`.
@@ -292,10 +298,15 @@ impl OutOfOrder {
                 return renamed + self.p.rename_to_dispatch_cycles;
             }
         }
+        self.looking_apart(micro, wait)
+    }
+
+    /// The same, where something may hold the micro-op up. Not part of its callers, whose own values it would displace.
+    #[inline(never)]
+    fn looking_apart(&mut self, micro: &Packed, wait: u64) -> u64 {
         self.looking(micro, wait)
     }
 
-    /// The same, where something may hold the micro-op up.
     #[inline(always)]
     fn looking(&mut self, micro: &Packed, wait: u64) -> u64 {
         let number = self.number;
@@ -442,7 +453,11 @@ impl OutOfOrder {
     /// What only computes.
     #[inline(always)]
     fn plain(&mut self, micro: &Packed) {
-        let dispatched = self.front(micro, 0);
+        let dispatched = if self.number < self.clear {
+            self.front(micro, 0)
+        } else {
+            self.looking(micro, 0)
+        };
         let operands = self.operands(micro, dispatched);
         let issued = self.units.issue(&micro.needs, operands);
         self.finish(micro, issued, issued + u64::from(micro.needs.latency));
@@ -552,7 +567,13 @@ impl OutOfOrder {
         if address / LINE == (end - 1) / LINE {
             return Ok(done);
         }
-        Ok(done.max(self.memory.data(pc, end - 1, now, false, 2)))
+        Ok(self.look_up_rest(pc, end - 1, now, done))
+    }
+
+    /// The part of a load that lies in the next line.
+    #[inline(never)]
+    fn look_up_rest(&mut self, pc: u64, last: u64, now: u64, done: u64) -> u64 {
+        done.max(self.memory.data(pc, last, now, false, 2))
     }
 
     /// When a micro-op that must be the oldest issues: older stores are done, and commit has found it and told.
@@ -610,7 +631,7 @@ impl OutOfOrder {
     #[inline(always)]
     fn write(&mut self, micro: &Packed, done: u64, committed: u64) {
         self.ready[usize::from(micro.destinations[0])] = done;
-        let flags = usize::from(micro.flags_to & 127);
+        let flags = usize::from(micro.flags_to);
         self.ready[flags] = done;
         self.ready[flags + 1] = done;
         self.ready[flags + 6] = done;
@@ -644,14 +665,7 @@ impl OutOfOrder {
     }
 
     #[inline(always)]
-    fn branch(
-        &mut self,
-        micro: &Packed,
-        step: &Step,
-        done: u64,
-        taken: bool,
-        target: u64,
-    ) {
+    fn branch(&mut self, micro: &Packed, step: &Step, done: u64, taken: bool, target: u64) {
         let inside = micro.is(traits::MICRO_BRANCH);
         let kind = if inside {
             BranchKind::Conditional
@@ -665,8 +679,22 @@ impl OutOfOrder {
         if prediction.taken == taken && (!taken || prediction.target == target) {
             // Inside an instruction fetch goes on in the same cycle.
             self.redirected = taken && !inside;
-            return;
+        } else {
+            self.mispredicted(step, kind, inside, done, taken, prediction);
         }
+    }
+
+    /// A branch that is done at `done` was taken for another one.
+    #[inline(never)]
+    fn mispredicted(
+        &mut self,
+        step: &Step,
+        kind: BranchKind,
+        inside: bool,
+        done: u64,
+        taken: bool,
+        prediction: Prediction,
+    ) {
         self.mispredictions += 1;
         let direct = matches!(
             kind,
@@ -736,7 +764,8 @@ impl OutOfOrder {
         for run in &block.runs {
             if run.special {
                 for step in &block.steps[run.steps.start as usize..run.steps.end as usize] {
-                    let own = step.first_access()..step.first_access() + step.accesses().unwrap_or(0);
+                    let own =
+                        step.first_access()..step.first_access() + step.accesses().unwrap_or(0);
                     self.step(block, step, accesses.get(own).unwrap_or(&[]), next);
                 }
                 continue;

@@ -123,7 +123,6 @@ impl Packed {
     pub(super) fn is(&self, traits: u16) -> bool {
         self.traits & traits != 0
     }
-
 }
 
 /// What micro-ops need of the core, all together.

@@ -310,6 +310,7 @@ const OFFSETS: [u16; LANES] = {
     }
     offsets
 };
+const LOOPS: usize = 256;
 /// A power of two that holds them.
 const ENTRIES: usize = 1 << 14;
 const _: () = assert!(OFFSETS[TABLES] as usize + (1 << LOG_SIZES[TABLES]) <= ENTRIES);
@@ -356,7 +357,7 @@ struct Ltage {
     bimodal: Box<[bool]>,
     hysteresis: Box<[bool]>,
     tables: Box<[Tagged; ENTRIES]>,
-    loops: Box<[LoopEntry]>,
+    loops: Box<[LoopEntry; LOOPS]>,
     loop_use: i8,
     use_alternative: i8,
     updates: u64,
@@ -377,7 +378,7 @@ impl Ltage {
                 .into_boxed_slice()
                 .try_into()
                 .expect("a vector of as many elements as the array has"),
-            loops: vec![LoopEntry::default(); 256].into(),
+            loops: Box::new([LoopEntry::default(); LOOPS]),
             loop_use: -1,
             use_alternative: 0,
             updates: 1 << 17,
@@ -405,15 +406,13 @@ impl Ltage {
         let mut l = Latest::default();
         let (indices, tags) = self.folding.hash(pc, self.history, self.path);
         l.tags = tags;
-        for (place, (index, offset)) in l.indices.iter_mut().zip(indices.iter().zip(OFFSETS)) {
-            *place = index + offset;
-        }
-        let mut found = [0; LANES];
-        for t in 1..=TABLES {
-            found[t] = self.tables[l.indices[t] as usize & (ENTRIES - 1)].tag;
-        }
-        let matching = |t: usize| u16::from(found[t] == tags[t]) << t;
-        let matches = (0..LANES).fold(0, |matches, t| matches | matching(t));
+        l.indices = std::array::from_fn(|t| indices[t] + OFFSETS[t]);
+        // All lanes, also those of no table: so the host does it without branches, and compares them at once.
+        let found: [u16; LANES] =
+            std::array::from_fn(|t| self.tables[l.indices[t] as usize & (ENTRIES - 1)].tag);
+        let matching: [u16; LANES] =
+            std::array::from_fn(|t| if found[t] == tags[t] { 1 << t } else { 0 });
+        let matches = matching.iter().fold(0, |matches, bit| matches | bit);
         // Bits of no table do not count.
         let matches = u32::from(matches) & ((2 << TABLES) - 2);
         l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
@@ -445,7 +444,7 @@ impl Ltage {
         let tag = (pc >> 6) as u16 & 0x3fff;
         l.loop_way = -1;
         for way in 0..4 {
-            let entry = self.loops[set + way];
+            let entry = self.loops[(set + way) & (LOOPS - 1)];
             if entry.tag == tag {
                 l.loop_way = way as i8;
                 l.loop_valid = entry.confidence == 3;

@@ -150,7 +150,7 @@ impl Divider {
     pub(super) fn div_ceil(self, count: u64) -> u64 {
         // The inverse is too large by 2^-32 at most, so the product by count / 2^32: less than 1 / width up to here.
         if count < 1 << 24 {
-            (count + self.width - 1) * self.inverse >> 32
+            ((count + self.width - 1) * self.inverse) >> 32
         } else {
             count.div_ceil(self.width)
         }
@@ -392,7 +392,11 @@ mod tests {
             let divider = Divider::new(width);
             let far = (1 << 24) - 100;
             for count in (0..1000).chain(far..far + 200) {
-                assert_eq!(divider.div_ceil(count), count.div_ceil(width), "{count} / {width}");
+                assert_eq!(
+                    divider.div_ceil(count),
+                    count.div_ceil(width),
+                    "{count} / {width}"
+                );
             }
         }
     }
