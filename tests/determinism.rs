@@ -93,6 +93,48 @@ fn an_evaluation_of_functions_gives_the_same_bytes_anywhere_and_without_snapshot
     assert_eq!(fresh.stdout, first.stdout);
 }
 
+/// Standard input holds the cases and comes to a snapshot that another problem's run has left.
+#[test]
+fn calls_that_go_on_from_a_snapshot_read_their_own_standard_input() {
+    let scratch = Scratch::new();
+    let problem = |id: &str, tests: Vec<serde_json::Value>| json!({"id": id, "language": "python", "function": "f", "prompt": "def f(a):\n", "tests": tests});
+    let test = |input: serde_json::Value, output: i64| json!({"input": [input], "output": output});
+    let long: Vec<i64> = (0..3000).collect();
+    let problems = [
+        problem("short", vec![test(json!([3]), 3)]),
+        problem(
+            "long",
+            vec![test(json!(long), 4_498_500), test(json!([]), 0)],
+        ),
+        problem("other", vec![test(json!([4]), 4)]),
+    ];
+    let honest = "def f(a):\n    return sum(a)\n";
+    // What a candidate sees of the input while it is loaded, its size among it, decides how long its calls take.
+    let nosy = "import os\nseen = os.fstat(0).st_size, os.lseek(0, 0, 1), os.pread(0, 40, 0)\n\
+                def f(a):\n    for _ in range(seen[0] + len(seen[2])):\n        pass\n    return sum(a)\n";
+    // What it reads is gone for the driver: a failure that must be the same failure.
+    let thief = "import sys\ntaken = sys.stdin.readline()\ndef f(a):\n    return int(taken)\n";
+    let answers: Vec<_> = [honest, nosy, thief, honest]
+        .into_iter()
+        .flat_map(|source| ["short", "long", "other"].map(|id| solution(id, source)))
+        .collect();
+    let mut found = Vec::new();
+    for (folder, option) in [("kept", "--threads 1"), ("fresh", "--no-snapshot")] {
+        scratch.write(&format!("{folder}/problems.jsonl"), lines(&problems));
+        scratch.write(&format!("{folder}/quick.jsonl"), lines(&answers));
+        scratch.write(&format!("{folder}/slow.jsonl"), lines(&answers[..3]));
+        let run = evaluate(&scratch, folder, "calls", option).finish();
+        assert_eq!(run.code, 0, "{run:?}");
+        found.push(results(&scratch, folder));
+    }
+    let accepted = found[0]
+        .matches("\"verdict\":{\"kind\":\"accepted\"}")
+        .count();
+    // Twelve by `quick`, three by `slow`; the thief's three are not.
+    assert_eq!(accepted, 12, "{}", found[0]);
+    assert_eq!(found[0], found[1]);
+}
+
 #[test]
 fn an_evaluation_of_programs_gives_the_same_bytes_anywhere() {
     let scratch = Scratch::new();

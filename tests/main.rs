@@ -6,6 +6,7 @@
         reason = "coverage and what is skipped belong in the output of a test run"
     )
 )]
+mod architecture;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod cli;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

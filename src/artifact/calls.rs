@@ -302,5 +302,35 @@ mod tests {
         let crate::verdict::Results { values, .. } = crate::verdict::Results::of(&run);
         let value = values[0].as_ref().unwrap();
         assert_eq!(value.sequence().unwrap().len(), 50_000);
+
+        // Never another number than the one that was given.
+        for given in ["3000000000", "-2147483649", "18446744073709551617"] {
+            let stdin = format!("1\n[{given}]\n");
+            let run = sim
+                .run(&artifact, stdin.as_bytes(), &Limits::default())
+                .unwrap();
+            let (kind, text) = run.messages.last().unwrap();
+            assert_eq!(*kind, b'F', "{given}");
+            let text = String::from_utf8_lossy(text);
+            assert!(text.contains("a number is too large"), "{given}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_the_compiler_does_not_know_is_no_fault_of_the_answer() {
+        let source = "class Solution {\npublic:\n  int f(int n) {\n    auto g = [](this auto&& g, int k) -> int { return k ? 1 + g(k - 1) : 0; };\n    \
+                      return g(n);\n  }\n};";
+        let candidate = Candidate::CppCalls {
+            source: source.into(),
+            definitions: String::new(),
+            signature: signature::read_cpp(source, &method("f")),
+        };
+        match build(&candidate, &Toolchain::default(), &BuildOptions::default()) {
+            Ok(_) => {}
+            Err(crate::artifact::BuildFailure::Ours(failure)) => {
+                assert!(failure.remedy.contains("g++ 14"), "{failure:?}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
     }
 }

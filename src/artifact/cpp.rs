@@ -1,4 +1,5 @@
 //! C++ candidates to executables: the compiler's command, the driver around a function, the compiler's verdict.
+use super::lacking::lacking;
 use super::libraries::{Finder, GuestFile, read_dynamic};
 use super::precompiled::HEADER;
 use super::toolchain::{CppCompiler, compiler_environment};
@@ -46,7 +47,7 @@ impl Default for BuildOptions {
 pub struct CompileLimits {
     /// CPU time of each of the compiler's processes.
     pub cpu: Duration,
-    /// Wall-clock time of the whole.
+    /// Wall-clock time of the whole: a guard, whose end is a failure of the host.
     pub wall: Duration,
     /// Address space of each of the compiler's processes, in bytes.
     pub memory_bytes: u64,
@@ -60,7 +61,7 @@ impl Default for CompileLimits {
     fn default() -> Self {
         Self {
             cpu: Duration::from_secs(60),
-            wall: Duration::from_secs(180),
+            wall: Duration::from_secs(600),
             memory_bytes: 4 << 30,
             file_bytes: 256 << 20,
             text_bytes: 1 << 20,
@@ -233,7 +234,17 @@ pub(super) fn build_calls(
         "#include \"{HEADER}\"\n#line 1 \"driver.hpp\"\n{driver}\n#line 1 \"calls.hpp\"\n{calls}\n#line 1 \"definitions.hpp\"\n{definitions}\n\
          #line 1 \"{CANDIDATE}\"\n{source}\n#line 1 \"driver_end.hpp\"\n{main}\n"
     );
-    compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options)
+    let built = compile(&unit, Some((Wrapping::Object, &prelude)), compiler, options);
+    match built {
+        Err(BuildFailure::CompileError { text }) => Err(match lacking(&text, source) {
+            Some(feature) => BuildFailure::Ours(BackendFailure {
+                what: format!("{} does not know {feature}", compiler.version),
+                remedy: "give a newer compiler with `--compiler`, g++ 14 or clang++ 19".to_owned(),
+            }),
+            None => BuildFailure::CompileError { text },
+        }),
+        built => built,
+    }
 }
 
 /// A name that no candidate can know when it is written: it depends on the candidate's text.
@@ -483,7 +494,14 @@ fn verdict(finished: &Finished, limits: &CompileLimits, folder: &Path) -> Result
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     match finished.ending {
         Ending::Exited { code: 0 } => Ok(()),
-        Ending::WallLimit => limit(format!("{} s of wall-clock time", limits.wall.as_secs())),
+        // The CPU time is the candidate's, the wall clock the host's.
+        Ending::WallLimit => Err(BuildFailure::Ours(BackendFailure {
+            what: format!(
+                "the compiler was not done after {} s by the wall clock, within its CPU time",
+                limits.wall.as_secs()
+            ),
+            remedy: "run again on a host that is less busy, or with fewer `--threads`".to_owned(),
+        })),
         Ending::CpuLimit => cpu(),
         Ending::MemoryLimit => memory(),
         Ending::OutputLimit => limit(format!("{} bytes of messages", limits.text_bytes)),

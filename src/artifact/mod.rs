@@ -7,6 +7,7 @@ mod cpp;
 mod doctor;
 mod existing;
 mod hash;
+mod lacking;
 mod libraries;
 mod precompiled;
 mod python;

@@ -106,6 +106,9 @@ pub(super) struct RunArgs {
     /// Where the program runs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
+    /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
     #[command(flatten)]
     pub(super) gem5: Gem5Args,
     /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
@@ -179,6 +182,9 @@ pub(super) struct CandidateArgs {
     /// Where candidates run.
     #[arg(long, value_enum, default_value_t = BackendChoice::Sim)]
     pub(super) backend: BackendChoice,
+    /// Native runs: let candidates that nobody has read run on this host, in the sandbox that docs/isolation.md describes.
+    #[arg(long)]
+    pub(super) run_untrusted: bool,
     #[command(flatten)]
     pub(super) gem5: Gem5Args,
     /// Run a configuration that `tickmark gem5 freeze` has written, in process through libgem5.
@@ -320,8 +326,9 @@ pub(super) struct EvaluateArgs {
     /// The data set's files (`.gz` accepted) or their folder.
     #[arg(required_unless_present = "plan")]
     pub(super) problems: Vec<PathBuf>,
-    /// A model and its samples: a JSON-lines file (`.gz` accepted) or a folder. `canonical` without `=` stands for the
-    /// data set's own solutions. May be repeated.
+    /// A model and its samples: a JSON-lines file (`.gz` accepted), a folder, or FOLDER/*TEXT* for the files with
+    /// TEXT in their names in the folders of the problems (as PIE has them). `canonical` without `=` stands for the data
+    /// set's own solutions. May be repeated.
     #[arg(long = "samples", value_name = "NAME=FILE", required_unless_present = "plan", num_args = 1..)]
     pub(super) samples: Vec<String>,
     /// A model whose answers were to improve those of another, for speed-up; may be repeated.
@@ -486,7 +493,7 @@ pub(super) enum MetricChoice {
 #[derive(Clone, Debug, Args)]
 pub(super) struct EntrantArgs {
     /// Two or more. Without `--dataset`: programs (executables, `.cpp`, `.py`), judged by the output of the first. With
-    /// `--dataset`: models as NAME=FILE of samples, or `canonical`; the first sample of each problem counts.
+    /// `--dataset`: models as NAME=FILE of samples (as `evaluate --samples` takes them), or `canonical`.
     #[arg(value_name = "ENTRANT", required = true)]
     pub(super) entrants: Vec<std::ffi::OsString>,
     /// Form of the data set whose problems the models answer.
@@ -498,6 +505,10 @@ pub(super) struct EntrantArgs {
     /// Language of the candidates of stdio problems: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// With `--dataset`: samples of each problem that count. The second of one model is compared with the second of the
+    /// others, as a task of its own (`PROBLEM#2`).
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "dataset")]
+    pub(super) samples: usize,
     /// A file for the standard input of programs; may be repeated, each is a test case.
     #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
     pub(super) stdin: Vec<PathBuf>,

@@ -1,6 +1,9 @@
 //! `tickmark compare` and `tickmark agree`.
-use super::args::{AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, cache_folder};
+use super::args::{
+    AgreeArgs, BackendChoice, CompareArgs, EntrantArgs, MetricChoice, ProgressChoice, cache_folder,
+};
 use super::error::CliError;
+use super::progress::{Pace, expected_results};
 use super::{Status, evaluate, machines, print_data};
 use crate::artifact::{
     Artifact, BuildFailure, BuildOptions, ElfArtifact, Toolchain, build, existing,
@@ -23,10 +26,9 @@ use crate::stats::{median, quantile};
 use crate::verdict::{Judging, Verdict};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Version of the JSON objects that both commands print; docs/formats.md describes them.
 const SCHEMA_VERSION: u32 = 1;
@@ -80,6 +82,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
     }
     if natively {
         notes.push(noise_floor(&runs));
+        let rounds = i32::try_from(protocol.repetitions).unwrap_or(i32::MAX);
+        let least = 2.0 * 0.5_f64.powi(rounds);
+        if least > rules.level {
+            notes.push(format!(
+                "{rounds} rounds cannot decide: the least p-value that they can have is {}; give more `--repetitions`",
+                number::p_value(least)
+            ));
+        }
     } else {
         notes.push(format!(
             "simulated on `{}`: one run is the whole truth, and every difference is exact",
@@ -280,8 +290,8 @@ pub(super) fn protocol(
 }
 
 /// Refuses native runs of candidates that the user did not allow.
-pub(super) fn check_trust(args: &EntrantArgs, natively: bool) -> Result<(), CliError> {
-    if natively && !args.run_untrusted {
+pub(super) fn check_trust(run_untrusted: bool, natively: bool) -> Result<(), CliError> {
+    if natively && !run_untrusted {
         return Err(CliError::usage(
             "candidates would run on this host itself",
             "where you trust the sandbox of docs/isolation.md with them, add `--run-untrusted`",
@@ -302,7 +312,7 @@ fn enough(args: &EntrantArgs) -> Result<(), CliError> {
 
 /// Reads the entrants and builds them. Without `--dataset` they are programs, judged by the output of the first.
 pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
-    check_trust(args, natively)?;
+    check_trust(args.run_untrusted, natively)?;
     enough(args)?;
     let limits = args.limits.limits()?;
     let (toolchain, options) = (args.build.toolchain(), args.build.options()?);
@@ -355,13 +365,17 @@ fn load(form: &str, args: &EntrantArgs, toolchain: &Toolchain) -> Result<Vec<Pro
     let loaded = dataset::load(form, path, language)?;
     let programs = Programs::new(toolchain, &cache_folder())?;
     let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
-    let (loaded, left_out) = completion.complete(loaded, &Authority::Reference);
+    let (loaded, left_out) = completion.complete(
+        loaded,
+        &Authority::Reference,
+        &expected_results(ProgressChoice::Text),
+    );
     evaluate::tell_defects(&loaded.skipped);
     evaluate::tell_defects(&left_out);
     Ok(loaded.problems)
 }
 
-/// Builds the first sample of every model for every problem, and behind them the problems' own solutions if asked for.
+/// Builds the samples of every model for every problem, and behind them the problems' own solutions if asked for.
 fn model_tasks(
     problems: Vec<Problem>,
     args: &EntrantArgs,
@@ -376,15 +390,28 @@ fn model_tasks(
     if with_canonical {
         models.push(evaluate::model("canonical", &problems)?);
     }
-    let jobs: Vec<(usize, usize)> = (0..problems.len())
-        .flat_map(|problem| (0..models.len()).map(move |model| (problem, model)))
+    // Problem and place among a model's samples; a further sample makes a task only where all have one.
+    let pairs: Vec<(&Problem, usize)> = (problems.iter())
+        .flat_map(|problem| {
+            let has = |sample: usize| {
+                models.iter().all(|model| {
+                    let answers = model.answers.get(&problem.id);
+                    answers.is_some_and(|answers| answers.len() > sample)
+                })
+            };
+            (0..args.samples.max(1))
+                .filter(move |&sample| sample == 0 || has(sample))
+                .map(move |sample| (problem, sample))
+        })
+        .collect();
+    let jobs: Vec<(&Problem, usize, usize)> = (pairs.iter())
+        .flat_map(|&(problem, sample)| (0..models.len()).map(move |model| (problem, sample, model)))
         .collect();
     eprintln!("building {} candidates", jobs.len());
     let built: Result<Vec<Result<Artifact, Verdict>>, BackendFailure> = (jobs.into_par_iter())
-        .map(|(problem, model)| {
-            let problem = &problems[problem];
+        .map(|(problem, sample, model)| {
             let answers = models[model].answers.get(&problem.id);
-            let answer = answers.and_then(|answers| answers.first());
+            let answer = answers.and_then(|answers| answers.get(sample));
             match answer.and_then(|answer| assemble(problem, answer)) {
                 Some(candidate) => artifact_of(&candidate, toolchain, options),
                 None => Ok(Err(Verdict::EmptyAnswer)),
@@ -393,15 +420,21 @@ fn model_tasks(
         .collect();
     let mut built = built?.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
-    let tasks = (problems.into_iter())
-        .map(|problem| Task {
-            problem,
-            entrants: (names.iter().zip(built.by_ref()))
-                .map(|(name, artifact)| Entrant {
-                    name: name.clone(),
-                    artifact,
-                })
-                .collect(),
+    let tasks = (pairs.into_iter())
+        .map(|(problem, sample)| {
+            let mut problem = problem.clone();
+            if sample > 0 {
+                problem.id = format!("{}#{}", problem.id, sample + 1);
+            }
+            Task {
+                problem,
+                entrants: (names.iter().zip(built.by_ref()))
+                    .map(|(name, artifact)| Entrant {
+                        name: name.clone(),
+                        artifact,
+                    })
+                    .collect(),
+            }
         })
         .collect();
     Ok((tasks, names))
@@ -543,7 +576,7 @@ pub(super) fn simulate(
     let sim = simulator(args, machine);
     let programs = Programs::new(&setup.toolchain, &cache_folder())?;
     let done = std::sync::atomic::AtomicUsize::new(0);
-    let told = std::sync::Mutex::new(Progress::new("simulated"));
+    let told = std::sync::Mutex::new(Pace::new("simulated"));
     let runs: Result<Vec<_>, BackendFailure> = (0..setup.tasks.len())
         .into_par_iter()
         .map(|index| {
@@ -577,7 +610,7 @@ pub(super) fn natively_run(
     if args.random_layout {
         native = native.with_random_layout();
     }
-    let mut told = Progress::new("measured");
+    let mut told = Pace::new("measured");
     let runs = run_interleaved(
         &setup.tasks,
         &native,
@@ -688,9 +721,12 @@ fn comparison_table(
                         .p
                         .map_or(text("exact".into()), |p| text(number::p_value(p))),
                     text(format!("{:+.2} {}", decision.delta, decision.size.name())),
-                    text(match decision.runs_to_decide {
-                        Some(runs) => {
-                            format!("{} (about {runs} runs would tell)", decision.outcome.name())
+                    text(match decision.rounds_to_decide {
+                        Some(rounds) => {
+                            format!(
+                                "{} (about {rounds} rounds would tell)",
+                                decision.outcome.name()
+                            )
                         }
                         None => decision.outcome.name().to_owned(),
                     }),
@@ -825,42 +861,5 @@ fn agreement_table(
             })
             .collect(),
         notes: all,
-    }
-}
-
-/// A line on standard error every second, with what is left at the rate so far.
-struct Progress {
-    what: &'static str,
-    begun: Instant,
-    last: Instant,
-}
-
-impl Progress {
-    fn new(what: &'static str) -> Self {
-        let now = Instant::now();
-        Self {
-            what,
-            begun: now,
-            last: now,
-        }
-    }
-
-    fn tell(&mut self, done: usize, planned: usize) {
-        let interval = if std::io::stderr().is_terminal() {
-            1
-        } else {
-            5
-        };
-        if self.last.elapsed() < Duration::from_secs(interval) || done == 0 {
-            return;
-        }
-        self.last = Instant::now();
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        let left = elapsed / done as f64 * planned.saturating_sub(done) as f64;
-        eprintln!(
-            "{} {done} of {planned}, about {} left",
-            self.what,
-            number::duration(left as u64)
-        );
     }
 }

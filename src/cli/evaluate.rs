@@ -3,9 +3,10 @@ use super::args::{
     BackendChoice, BuildArgs, CandidateArgs, DemoArgs, EvaluateArgs, MachineArgs, ProgressChoice,
     cache_folder,
 };
+use super::compare::check_trust;
 use super::error::CliError;
 use super::plan_file::{PlanFile, completed};
-use super::progress::Told;
+use super::progress::{Told, expected_results};
 use super::run::{mebibytes, not_for_native, verification_status};
 pub(super) use super::samples::of_argument as model;
 use super::{Status, machines, output, samples};
@@ -45,6 +46,10 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
         .map(|path| PlanFile::read(path, args.data.as_deref()))
         .transpose()?;
     let args = completed(args, given, file.as_ref())?;
+    check_trust(
+        args.candidates.run_untrusted,
+        args.candidates.backend == BackendChoice::Native,
+    )?;
     let form = (args.dataset.as_deref())
         .or(file.as_ref().map(|file| file.data.dataset.as_str()))
         .unwrap_or_default();
@@ -275,7 +280,8 @@ fn run(
     let limits = args.limits.limits()?;
     let programs = Programs::new(&setting.toolchain, &cache_folder())?;
     let completion = Completion::new(&programs, Some(cache_folder().join("expected")));
-    let (loaded, left_out) = completion.complete(loaded, authority);
+    let (loaded, left_out) =
+        completion.complete(loaded, authority, &expected_results(progress_choice(args)));
     tell_defects(&left_out);
     let language = loaded
         .problems
@@ -477,17 +483,21 @@ fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
     std::fs::rename(&new, path).map_err(failed)
 }
 
+fn progress_choice(args: &CandidateArgs) -> ProgressChoice {
+    if args.quiet {
+        ProgressChoice::None
+    } else {
+        args.progress
+    }
+}
+
 fn carry_out<B: Backend>(
     plan: &Plan,
     runners: &[BackendRunner<'_, B>],
     memory: &Memory<'_>,
     args: &CandidateArgs,
 ) -> EvaluationResult {
-    let choice = if args.quiet {
-        ProgressChoice::None
-    } else {
-        args.progress
-    };
+    let choice = progress_choice(args);
     let used = runners.first().map_or(1, BackendRunner::repetitions);
     if choice == ProgressChoice::Text && args.repetitions > used {
         eprintln!(

@@ -279,6 +279,12 @@ pub(super) fn completed(
         .unwrap_or_default();
     let mut arguments: Vec<OsString> = given.to_vec();
     for (name, values) in options {
+        if name == "run-untrusted" {
+            return Err(CliError::usage(
+                "a plan cannot allow native runs of candidates: that is the choice of whose host it is",
+                "take `run-untrusted` out of the plan and give it on the command line",
+            ));
+        }
         let argument = known.iter().find(|argument| {
             argument.get_long() == Some(&name)
                 && !["plan", "data", "lock", "samples"].contains(&name.as_str())

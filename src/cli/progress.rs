@@ -113,3 +113,57 @@ fn json(progress: &Progress) -> serde_json::Value {
         "remaining_seconds": progress.remaining.map(|left| left.as_secs_f64()),
     })
 }
+
+/// A line on standard error every second, with what is left at the rate so far.
+#[derive(Debug)]
+pub(super) struct Pace {
+    what: &'static str,
+    begun: Instant,
+    last: Instant,
+}
+
+impl Pace {
+    pub(super) fn new(what: &'static str) -> Self {
+        let now = Instant::now();
+        Self {
+            what,
+            begun: now,
+            last: now,
+        }
+    }
+
+    pub(super) fn tell(&mut self, done: usize, planned: usize) {
+        let interval = if std::io::stderr().is_terminal() {
+            1
+        } else {
+            5
+        };
+        if self.last.elapsed() < Duration::from_secs(interval) || done == 0 {
+            return;
+        }
+        self.last = Instant::now();
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        let left = elapsed / done as f64 * planned.saturating_sub(done) as f64;
+        eprintln!(
+            "{} {done} of {planned}, about {} left",
+            self.what,
+            number::duration(left as u64)
+        );
+    }
+}
+
+/// Tells how far the search for expected results is, which can take longer than the evaluation itself.
+pub(super) fn expected_results(choice: ProgressChoice) -> impl Fn(usize, usize) + Sync {
+    let pace = Mutex::new(Pace::new("expected results of problems: found"));
+    move |done, planned| {
+        let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+        match choice {
+            ProgressChoice::Text => pace.tell(done, planned),
+            ProgressChoice::None => {}
+            ProgressChoice::Json => eprintln!(
+                "{}",
+                serde_json::json!({"event": "expected_results", "done": done, "problems": planned})
+            ),
+        }
+    }
+}

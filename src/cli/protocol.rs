@@ -189,7 +189,7 @@ fn dseffi2026(args: &DseffiArgs) -> Result<Status, CliError> {
         ));
     }
     let natively = !args.simulated;
-    compare::check_trust(entrants, natively)?;
+    compare::check_trust(entrants.run_untrusted, natively)?;
     let machine = machines::resolve(&entrants.machine)?;
     let (instances, skipped) = load_instances(&args.instances)?;
     super::evaluate::tell_defects(&skipped);

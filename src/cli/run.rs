@@ -1,5 +1,6 @@
 //! `tickmark run`: one program, its output and its counters.
 use super::args::{BackendChoice, LimitArgs, RunArgs, cache_folder};
+use super::compare::check_trust;
 use super::error::CliError;
 use super::{Status, machines, print_data};
 use crate::artifact::{Artifact, ElfArtifact, Toolchain, ToolchainOptions, existing};
@@ -45,6 +46,7 @@ impl LimitArgs {
 }
 
 pub(super) fn run(args: RunArgs) -> Result<Status, CliError> {
+    check_trust(args.run_untrusted, args.backend == BackendChoice::Native)?;
     let machine = machines::resolve(&args.machine)?;
     let limits = args.limits.limits()?;
     let mut roots = Vec::new();

@@ -59,7 +59,18 @@ pub(super) fn of_argument(text: &str, problems: &[Problem]) -> Result<Model, Cli
             "write it as NAME=FILE",
         ));
     }
-    let imported = import(Path::new(file), problems, name)?;
+    let path = Path::new(file);
+    let pattern = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(containing) = pattern
+        .strip_prefix('*')
+        .and_then(|rest| rest.strip_suffix('*'))
+        && !containing.is_empty()
+        && !containing.contains('*')
+    {
+        let root = path.parent().unwrap_or_else(|| Path::new("."));
+        return from_folders(name, root, containing, problems);
+    }
+    let imported = import(path, problems, name)?;
     Ok(told(name, file, imported))
 }
 

@@ -113,8 +113,9 @@ pub struct EntrantRuns {
     pub values: Vec<f64>,
 }
 
-/// Runs every entrant of every task, round by round, each round in an order drawn anew; gives the runs by task and
-/// entrant. `progress` is told the runs made and the runs planned.
+/// Runs every entrant of every task, round by round: tasks in an order drawn anew, and the entrants of a task one after
+/// the other in an order drawn anew, so that a round's runs that are compared are near in time. Gives the runs by task
+/// and entrant. `progress` is told the runs made and the runs planned.
 ///
 /// # Errors
 /// A failure of ours, or a quantity that the backend does not tell: no measurement is better than another one.
@@ -129,16 +130,24 @@ pub fn run_interleaved<B: Backend>(
     let mut runs: Vec<Vec<EntrantRuns>> = (tasks.iter())
         .map(|task| task.entrants.iter().map(EntrantRuns::before).collect())
         .collect();
-    let mut order: Vec<(usize, usize)> = (tasks.iter().enumerate())
-        .flat_map(|(task, it)| (0..it.entrants.len()).map(move |entrant| (task, entrant)))
+    let mut order: Vec<(usize, Vec<usize>)> = (tasks.iter().enumerate())
+        .map(|(task, it)| (task, (0..it.entrants.len()).collect()))
         .collect();
     let mut random = SplitMix::new(protocol.seed);
     let rounds = protocol.warm_up + protocol.repetitions;
-    let planned = rounds * order.len();
+    let planned = rounds * tasks.iter().map(|task| task.entrants.len()).sum::<usize>();
+    let mut made = 0;
     for round in 0..rounds {
         random.shuffle(&mut order);
-        for (made, &(task, entrant)) in order.iter().enumerate() {
-            progress(round * order.len() + made, planned);
+        for (_, entrants) in &mut order {
+            random.shuffle(entrants);
+        }
+        for (task, entrant) in order
+            .iter()
+            .flat_map(|(task, entrants)| entrants.iter().map(|entrant| (*task, *entrant)))
+        {
+            progress(made, planned);
+            made += 1;
             let this = &mut runs[task][entrant];
             let Ok(artifact) = &tasks[task].entrants[entrant].artifact else {
                 continue;

@@ -3,13 +3,13 @@
 //!
 //! Quirks:
 //! - A generator is `generate_input(size, level, case)`; inputs are made by it in the simulator, with a fixed seed: 8
-//!   of level 0 and 4 of each level above.
+//!   of level 0 and 4 of each level above. `L2.1` is case 1 of level 2.
 //! - Generators use functions that stand in the benchmark's program and not in the file (`rand_parens`, `rand_primality`,
 //!   `rand_probably_prime`). Ours do the same job, so that inputs are of the same kind and size but not the same.
 //! - A checker is `__check(input, answer, output)`; it is run in the simulator too.
 use super::humaneval::is_identifier;
 use super::signature::Target;
-use super::{Calls, Collector, Defect, Form, Language, Loaded, Problem};
+use super::{Calls, Collector, Defect, Form, Generator, Language, Loaded, Problem};
 use crate::verdict::{Checker, Judging};
 use std::collections::BTreeMap;
 
@@ -118,13 +118,16 @@ fn problem(row: &BTreeMap<&str, &str>, id: &str) -> Result<Problem, String> {
         .collect();
     let levels = levels.map_err(|_| "`input_levels` are no numbers".to_owned())?;
     let wanted = CASES.iter().zip(&levels).enumerate();
-    let list: Vec<String> = wanted
+    let (list, names): (Vec<String>, Vec<String>) = wanted
         .flat_map(|(level, (cases, size))| {
-            (0..*cases).map(move |case| format!("({size}, {level}, {case})"))
+            (0..*cases).map(move |case| {
+                let call = format!("({size}, {level}, {case})");
+                (call, format!("L{level}.{case}"))
+            })
         })
-        .collect();
+        .unzip();
     let whole = format!("{prompt}\n{solution}");
-    let generator = format!(
+    let source = format!(
         "{HELPERS}{whole}\n{}\nrandom.seed(20240601)\nfor _size, _level, _case in [{}]:\n    \
          print(list(generate_input(_size, _level, _case)))\n",
         field("input_generator")?,
@@ -139,7 +142,7 @@ fn problem(row: &BTreeMap<&str, &str>, id: &str) -> Result<Problem, String> {
             preface: String::new(),
             template: None,
             cases: Vec::new(),
-            generator: Some(generator),
+            generator: Some(Generator { source, names }),
         }),
         canonical: Some(solution.to_owned()),
         judging: Judging::Checker(Checker {
@@ -198,8 +201,13 @@ mod tests {
             panic!("no calls");
         };
         let generator = calls.generator.as_ref().unwrap();
-        assert!(generator.contains("(1, 0, 0)") && generator.contains("(4, 3, 3)"));
-        assert!(!generator.contains("(4, 3, 4)"));
+        let source = &generator.source;
+        assert!(source.contains("(1, 0, 0)") && source.contains("(4, 3, 3)"));
+        assert!(!source.contains("(4, 3, 4)"));
+        // The names tell eff@k which level a case is of.
+        assert_eq!(generator.names.len(), 20);
+        assert_eq!(generator.names[..2], ["L0.0", "L0.1"]);
+        assert_eq!(generator.names[19], "L3.3");
         assert_eq!(calls.prompt, "def f(a):\n    \"\"\"Doc, \"\"\"\n");
         let message = loaded.skipped[0].to_string();
         assert!(

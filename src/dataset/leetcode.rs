@@ -1,4 +1,5 @@
 //! What the data sets of LeetCode problems share: arguments and results as the site writes them, and what it provides.
+use super::fits::misfit;
 use super::value::Value;
 use super::{Calls, Function, Language, Target, signature};
 use crate::verdict::{Judging, Order, ValueRules};
@@ -141,13 +142,33 @@ pub(super) fn result(text: &str, function: &Function) -> Result<Value, String> {
     let text = text.trim();
     let kind = function.result.trim_start_matches("std::");
     let is_text = matches!(kind, "string" | "str" | "Optional[str]" | "char");
-    if text.starts_with("Error:") {
+    if text.starts_with("Error:") || text == "Execution timed out" {
         return Err("the expected result is an error message".into());
     }
     match Value::parse(text) {
         Ok(Value::Text(text)) => Ok(Value::Text(text)),
         _ if is_text => Ok(Value::Text(text.to_owned())),
         read => read,
+    }
+}
+
+/// Whether a C++ function can be given the arguments, and can give the result.
+///
+/// # Errors
+/// The number that its type does not hold. A candidate would be given another one, and blamed for what it makes of it.
+pub(super) fn fitting(
+    arguments: &[Value],
+    expected: &Value,
+    function: &Function,
+) -> Result<(), String> {
+    for (value, parameter) in arguments.iter().zip(&function.parameters) {
+        if let Some(misfit) = misfit(value, &parameter.written) {
+            return Err(format!("`{}`: {misfit}", parameter.name));
+        }
+    }
+    match misfit(expected, &function.result) {
+        Some(misfit) => Err(format!("the expected result: {misfit}")),
+        None => Ok(()),
     }
 }
 
@@ -251,6 +272,7 @@ mod tests {
         assert_eq!(read(" True", "bool").unwrap(), "True");
         assert!(read("a b", "int").is_err());
         assert!(read("Error: 'a'", "str").is_err());
+        assert!(read("Execution timed out", "str").is_err());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //!
 //! Files that join other people's solutions to it have `slug`, `python_prompt` and `python_completion`, and solutions
 //! in `cpp` and `python` by where they come from. Quirks:
-//! - Results that are text stand without quotes; a result `Error: ...` was made by a solution that failed on an input
-//!   outside the problem's bounds, and its case is left out.
+//! - Results that are text stand without quotes; a result `Error: ...` or `Execution timed out` was made by a solution
+//!   that failed on an input outside the problem's bounds, and its case is left out.
 //! - Results were made by one solution and compared exactly. Where the site takes any order, so does the rule here.
-//! - The file has no C++ signature: C++ answers tell theirs.
+//! - The file has no C++ signature: C++ answers tell theirs. Numbers that are too large for the first solution's types
+//!   come from Python solutions; for C++ their tests are left out.
 use super::json_lines::{Record, records};
 use super::leetcode;
 use super::signature::Target;
@@ -18,6 +19,8 @@ use serde_json::Value as Json;
 const OUTER_FREE: &[&str] = &[
     "find-common-characters",
     "find-duplicate-file-in-system",
+    "find-indices-with-index-and-value-difference-i",
+    "find-indices-with-index-and-value-difference-ii",
     "find-players-with-zero-or-one-losses",
     "intersection-of-two-arrays",
     "intersection-of-two-arrays-ii",
@@ -92,6 +95,7 @@ fn read(
     };
     let mut calls = leetcode::calls(target, language, None);
     let mut canonical = None;
+    let mut cpp_function = None;
     match language {
         Language::Python => {
             calls.template.clone_from(&starter);
@@ -111,6 +115,7 @@ fn read(
                 .flat_map(|sets| sets.values())
                 .flat_map(codes);
             if let Some(code) = codes.next() {
+                cpp_function = leetcode::function_of(code, &calls.target).ok().flatten();
                 canonical = Some(code.to_owned());
             }
         }
@@ -128,6 +133,9 @@ fn read(
             let found = leetcode::arguments(input)?;
             let arguments = leetcode::in_order(found, &function)?;
             let expected = leetcode::result(field("output")?, &function)?;
+            if let Some(function) = &cpp_function {
+                leetcode::fitting(&arguments, &expected, function)?;
+            }
             Ok(Call {
                 name: name.clone(),
                 arguments: leetcode::wire(arguments, language)?.into(),
@@ -201,6 +209,34 @@ mod tests {
         assert_eq!(
             loaded.problems[0].canonical.as_deref(),
             Some("class Solution {};")
+        );
+    }
+
+    #[test]
+    fn tests_with_numbers_that_the_cpp_types_do_not_hold_are_left_out_for_cpp() {
+        let row = serde_json::json!({"slug": "s", "entry_point": "Solution().f",
+            "python_completion": "class Solution:\n    def f(self, nums: List[int]) -> int:\n        return sum(nums)",
+            "cpp": {"a/b": [{"code": "class Solution {\npublic:\n    int f(vector<int>& nums) { return 0; }\n};"}]},
+            "input_output": [{"input": "nums = [1, 2]", "output": "3"},
+                {"input": "nums = [10000000000]", "output": "1"},
+                {"input": "nums = [2147483647, 1]", "output": "2147483648"}]})
+        .to_string();
+        let count = |loaded: &Loaded| match &loaded.problems[0].form {
+            Form::Calls(calls) => calls.cases.len(),
+            _ => 0,
+        };
+        assert_eq!(count(&parse("f", row.as_bytes(), Language::Python)), 3);
+        let loaded = parse("f", row.as_bytes(), Language::Cpp);
+        assert_eq!(count(&loaded), 1);
+        let messages: Vec<_> = loaded.left_out.iter().map(Defect::to_string).collect();
+        assert!(
+            messages[0].contains("test 2: `nums`: 10000000000 does not fit `vector<int>&`")
+                || messages[0].contains("test 2: `nums`: 10000000000 does not fit `vector<int> &`"),
+            "{messages:?}"
+        );
+        assert!(
+            messages[1].contains("test 3: the expected result: 2147483648 does not fit `int`"),
+            "{messages:?}"
         );
     }
 

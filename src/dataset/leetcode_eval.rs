@@ -59,7 +59,13 @@ fn read(
         let name = (index + 1).to_string();
         let case = (example.as_str().ok_or_else(|| "it is not text".to_owned())).and_then(|text| {
             let (arguments, expected) = match &function {
-                Some(function) => example_of(text, function)?,
+                Some(function) => {
+                    let (arguments, expected) = example_of(text, function)?;
+                    if language == Language::Cpp {
+                        leetcode::fitting(&arguments, &expected, function)?;
+                    }
+                    (arguments, expected)
+                }
                 None => design_example(text, &target)?,
             };
             Ok(Call {

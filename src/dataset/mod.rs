@@ -9,6 +9,7 @@ mod coffe;
 pub(crate) mod cpp_text;
 mod defect;
 mod enamel;
+mod fits;
 mod humaneval;
 mod humaneval_x;
 pub(crate) mod json_lines;
@@ -97,8 +98,17 @@ pub struct Calls {
     pub template: Option<String>,
     /// The cases, in order.
     pub cases: Vec<Call>,
-    /// A Python program that prints the arguments of further cases, one a line.
-    pub generator: Option<String>,
+    /// Makes further cases.
+    pub generator: Option<Generator>,
+}
+
+/// A program that makes cases.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// Python that prints the arguments of a case on each line.
+    pub source: String,
+    /// Names of the cases, in the order of the lines. Lines beyond them are numbered.
+    pub names: Vec<String>,
 }
 
 /// A case: arguments and the result.

@@ -17,6 +17,7 @@ use crate::verdict::{Judging, Results, ValueRules, values_equal};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most cases of a problem that a failing solution may cost, each a run of its own.
 const FAILING_MAX: usize = 40;
@@ -44,9 +45,28 @@ impl<'a> Completion<'a> {
     }
 
     /// Completes every problem. One that cannot be completed goes to the skipped; a case that is left out is told.
-    pub fn complete(&self, loaded: Loaded, authority: &Authority) -> (Loaded, Vec<Defect>) {
+    /// `progress` is told how many of the incomplete problems are done, and their number.
+    pub fn complete(
+        &self,
+        loaded: Loaded,
+        authority: &Authority,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> (Loaded, Vec<Defect>) {
+        let incomplete = |problem: &Problem| match &problem.form {
+            Form::Calls(calls) => calls.is_incomplete(),
+            _ => false,
+        };
+        let planned = loaded.problems.iter().filter(|p| incomplete(p)).count();
+        let done = AtomicUsize::new(0);
         let problems: Vec<_> = (loaded.problems.into_par_iter())
-            .map(|problem| self.problem(problem, authority))
+            .map(|problem| {
+                let counts = incomplete(&problem);
+                let outcome = self.problem(problem, authority);
+                if counts {
+                    progress(done.fetch_add(1, Ordering::Relaxed) + 1, planned);
+                }
+                outcome
+            })
             .collect();
         let mut complete = Loaded {
             problems: Vec::new(),
@@ -84,10 +104,12 @@ impl<'a> Completion<'a> {
         let failed = |failure: BackendFailure| defect(failure.what.clone(), &failure.remedy);
         let mut calls = calls.clone();
         if let Some(generator) = calls.generator.take() {
-            let text = self.generated(&generator).map_err(failed)?;
+            let text = self.generated(&generator.source).map_err(failed)?;
+            let mut names = generator.names.into_iter();
             for line in text.lines() {
+                let number = calls.cases.len() + 1;
                 calls.cases.push(Call {
-                    name: (calls.cases.len() + 1).to_string(),
+                    name: names.next().unwrap_or_else(|| number.to_string()),
                     arguments: line.into(),
                     expected: None,
                 });
@@ -293,7 +315,7 @@ pub fn sources(problems: &[Problem]) -> BTreeMap<&'static str, usize> {
 mod tests {
     use super::*;
     use crate::artifact::Toolchain;
-    use crate::dataset::Target;
+    use crate::dataset::{Generator, Target};
 
     fn problem(canonical: Option<&str>) -> Problem {
         let case = |name: &str, arguments: &str| Call {
@@ -310,7 +332,10 @@ mod tests {
                 preface: String::new(),
                 template: None,
                 cases: vec![case("1", "[3]"), case("2", "[0]"), case("3", "[(1, 2)]")],
-                generator: Some("for n in range(4, 6): print([n])".into()),
+                generator: Some(Generator {
+                    source: "for n in range(4, 6): print([n])".into(),
+                    names: vec!["L1.0".into()],
+                }),
             }),
             canonical: canonical.map(str::to_owned),
             judging: Judging::Values(ValueRules::PYTHON),
@@ -325,7 +350,7 @@ mod tests {
             problems: vec![problem],
             ..Loaded::default()
         };
-        Completion::new(&programs, None).complete(loaded, authority)
+        Completion::new(&programs, None).complete(loaded, authority, &|_, _| {})
     }
 
     fn expected(loaded: &Loaded) -> Vec<(String, String)> {
@@ -349,7 +374,7 @@ mod tests {
         let (loaded, left_out) = complete(problem(Some(solution)), &Authority::Reference);
         let found = expected(&loaded);
         let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["1", "3", "4", "5"]);
+        assert_eq!(names, ["1", "3", "L1.0", "5"]);
         assert_eq!(found[0].1, "(4, {3}) Reference");
         assert_eq!(found[1].1, "None Reference");
         assert_eq!(left_out.len(), 1);

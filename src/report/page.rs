@@ -75,11 +75,13 @@ const STYLE: &str = "
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e3; --paper: #16171a; --soft: #9da1aa; --line: #3a3c42;
   --fill: #7fb0ea; --tint: 127, 176, 234; --good: #7fd199; --bad: #f2938c; --code: #202227; } }
 * { box-sizing: border-box; }
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
+body { margin: 2rem auto; max-width: 78rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
-th, td { padding: .25rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums; }
+th { white-space: normal; vertical-align: bottom; } th:not(:first-child) { max-width: 9rem; }
 th:first-child, td:first-child, .text { text-align: left; }
 thead th { border-bottom: 2px solid var(--ink); }
 .note { color: var(--soft); font-size: .875rem; margin: .15rem 0; }
@@ -94,6 +96,8 @@ details { border-bottom: 1px solid var(--line); } summary { padding: .3rem 0; cu
 details details { margin-left: 1.5rem; border: 0; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 pre { background: var(--code); padding: .8rem; overflow-x: auto; font: 13px/1.45 ui-monospace, monospace; }
+.from td { white-space: normal; vertical-align: top; } .from td:first-child { white-space: nowrap; }
+.from code { overflow-wrap: anywhere; }
 .counters { columns: 3 14rem; font-size: .875rem; } .counters div { display: flex; justify-content: space-between;
   break-inside: avoid; gap: 1rem; }
 ";
@@ -131,7 +135,7 @@ pub fn page(page: &Page) -> String {
         }
     }
     if !page.provenance.is_empty() {
-        html.push_str("<h2>Where this comes from</h2>\n<table>\n<tbody>\n");
+        html.push_str("<h2>Where this comes from</h2>\n<table class=\"from\">\n<tbody>\n");
         for (name, value) in &page.provenance {
             let _ = writeln!(
                 html,
@@ -158,7 +162,9 @@ fn write_table(html: &mut String, table: &Table) {
     for row in &table.rows {
         html.push_str("<tr>");
         for cell in row {
-            let class = if matches!(cell, Cell::Text(_)) {
+            // Words stand left, and what begins like a number right.
+            let words = |text: &str| !text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            let class = if matches!(cell, Cell::Text(text) if words(text)) {
                 " class=\"text\""
             } else {
                 ""

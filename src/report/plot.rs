@@ -240,21 +240,32 @@ fn scatter(title: &str, x_axis: &str, y_axis: &str, points: &[(String, f64, f64)
             short(tick)
         );
     }
-    // Labels that would lie on each other move down; a mark is found by its line.
+    // A label stands beside its mark, right or left, where it lies on no mark or label; else it moves down, and a line
+    // leads to it.
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| y(points[a].2).total_cmp(&y(points[b].2)));
-    let mut placed: Vec<(f64, f64, f64)> = Vec::new();
+    let mut taken: Vec<(f64, f64, f64)> = points
+        .iter()
+        .map(|point| (x(point.1) - 6.0, x(point.1) + 6.0, y(point.2) + 4.0))
+        .collect();
     for index in order {
         let (name, px, py) = &points[index];
         let (cx, cy) = (x(*px), y(*py));
         let length = name.chars().count().min(LABEL + 1) as f64 * CHARACTER;
-        let (from, mut at) = (cx + 10.0, cy + 4.0);
-        while let Some(&(_, _, other)) = placed.iter().find(|(begin, end, other)| {
-            from < *end && from + length > *begin && (at - other).abs() < 15.0
-        }) {
-            at = other + 15.0;
+        let hit = |from: f64, at: f64| {
+            (taken.iter().enumerate()).find(|&(other, &(begin, end, height))| {
+                other != index && from < end && from + length > begin && (at - height).abs() < 13.0
+            })
+        };
+        let (right, left) = (cx + 10.0, cx - 10.0 - length);
+        let (mut from, mut at) = (right, cy + 4.0);
+        if hit(right, at).is_some() && left > LEFT && hit(left, at).is_none() {
+            from = left;
         }
-        placed.push((from, from + length, at));
+        while let Some((_, &(_, _, height))) = hit(from, at) {
+            at = height + 15.0;
+        }
+        taken.push((from, from + length, at));
         if at > cy + 5.0 {
             let _ = writeln!(
                 svg,
@@ -263,10 +274,16 @@ fn scatter(title: &str, x_axis: &str, y_axis: &str, points: &[(String, f64, f64)
                 at - 4.0
             );
         }
+        // Text is anchored at the mark's side, since its length is a guess.
+        let (anchor, end) = if from < cx {
+            (cx - 10.0, " text-anchor=\"end\"")
+        } else {
+            (from, "")
+        };
         let _ = writeln!(
             svg,
             "<circle class=\"mark\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"5\"/>\
-             <text x=\"{from:.1}\" y=\"{at:.1}\">{}</text>",
+             <text x=\"{anchor:.1}\" y=\"{at:.1}\"{end}>{}</text>",
             label(name)
         );
     }

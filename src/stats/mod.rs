@@ -21,10 +21,10 @@ pub use describe::{mean, median, quantile, ranks};
 pub use effect::{DeltaSize, cliffs_delta};
 pub use mann_whitney::{exact_distribution, mann_whitney_u};
 pub use multiplicity::{benjamini_hochberg, holm};
-pub use planning::runs_to_decide;
+pub use planning::rounds_to_decide;
 pub use random::SplitMix;
 pub use resample::{bca_interval, percentile_interval};
-pub use shift::hodges_lehmann;
+pub use shift::{hodges_lehmann, paired_shift};
 pub use wilcoxon::wilcoxon_signed_rank;
 
 use serde::Serialize;

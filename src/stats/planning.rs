@@ -1,24 +1,23 @@
-//! How many more runs would decide?
-use super::{StatsError, check, cliffs_delta, normal};
+//! How many more rounds would decide?
+use super::{StatsError, check_pairs, normal, shift::walsh_averages};
 use statrs::distribution::ContinuousCDF;
 
-/// Runs of each of the two samples with which a two-sided U test at `level` (0.05) decides with probability `power`
-/// (0.8) if the effect is as large as it was seen; `None` if none was seen.
+/// Pairs with which a two-sided signed-rank test at `level` (0.05) decides with probability `power` (0.8) if the effect
+/// is as large as it was seen; `None` if none was seen or there are fewer than two pairs.
 ///
-/// Noether 1987, "Sample Size Determination for Some Common Nonparametric Tests", equation for two samples of one size:
-/// `N = (z_(1 - level/2) + z_power)^2 / (12 c (1 - c) (p - 1/2)^2)` in all, `c = 1/2`, `p = P(X > Y)` taken from Cliff's
-/// delta as `(delta + 1) / 2`. An estimate from the same runs: a guide, not a promise.
+/// Noether 1987, "Sample Size Determination for Some Common Nonparametric Tests", equation for one sample:
+/// `N = (z_(1 - level/2) + z_power)^2 / (3 (p - 1/2)^2)` with `p` the probability that the sum of two differences is
+/// positive, taken from all sums of two of them. An estimate from the same runs: a guide, not a promise.
 ///
 /// # Errors
-/// An empty sample, a value that is not finite, a level or power that is not between 0 and 1.
-pub fn runs_to_decide(
+/// Samples of different lengths, none, a value that is not finite, a level or power that is not between 0 and 1.
+pub fn rounds_to_decide(
     first: &[f64],
     second: &[f64],
     level: f64,
     power: f64,
 ) -> Result<Option<u64>, StatsError> {
-    check(first, 1)?;
-    check(second, 1)?;
+    check_pairs(first, second, 1)?;
     for (name, value) in [("level", level), ("power", power)] {
         if !(value > 0.0 && value < 1.0) {
             return Err(StatsError::Parameter {
@@ -28,13 +27,20 @@ pub fn runs_to_decide(
             });
         }
     }
-    let delta = cliffs_delta(first, second)?;
-    if delta == 0.0 {
+    // An average of a difference with itself has its sign: the sums of two different ones are what is left.
+    let above = |value: &f64| f64::midpoint(value.signum() * f64::from(*value != 0.0), 1.0);
+    let n = first.len() as f64;
+    let own: f64 = (first.iter().zip(second))
+        .map(|(a, b)| above(&(a - b)))
+        .sum();
+    let all: f64 = walsh_averages(first, second).iter().map(above).sum();
+    let sums = n * (n - 1.0) / 2.0;
+    let p = (all - own) / sums;
+    if sums == 0.0 || p == 0.5 {
         return Ok(None);
     }
     let z = normal().inverse_cdf(1.0 - level / 2.0) + normal().inverse_cdf(power);
-    let all = z * z / (3.0 * (delta / 2.0).powi(2));
-    Ok(Some((all / 2.0).ceil() as u64))
+    Ok(Some((z * z / (3.0 * (p - 0.5).powi(2))).ceil() as u64))
 }
 
 #[cfg(test)]
@@ -43,12 +49,19 @@ mod tests {
 
     #[test]
     fn the_size_follows_noethers_formula() {
-        // delta = 0.25 (see Cliff's delta): (1.959964 + 0.841621)^2 = 7.848879; / (3 * 0.015625) = 167.44; half, up: 84
+        // Differences 3, -1, -2: sums of two are 2, 1, -3, so p = 2/3;
+        // (1.959964 + 0.841621)^2 = 7.848879; / (3 / 36) = 94.19, up: 95
+        let second = [0.0; 3];
         assert_eq!(
-            runs_to_decide(&[1.0, 3.0], &[1.0, 2.0], 0.05, 0.8).unwrap(),
-            Some(84)
+            rounds_to_decide(&[3.0, -1.0, -2.0], &second, 0.05, 0.8).unwrap(),
+            Some(95)
         );
-        assert_eq!(runs_to_decide(&[1.0], &[1.0], 0.05, 0.8).unwrap(), None);
-        assert!(runs_to_decide(&[1.0], &[1.0], 0.0, 0.8).is_err());
+        // 1, -1, 0: sums 0, 1, -1: no direction.
+        assert_eq!(
+            rounds_to_decide(&[1.0, -1.0, 0.0], &second, 0.05, 0.8).unwrap(),
+            None
+        );
+        assert_eq!(rounds_to_decide(&[1.0], &[0.5], 0.05, 0.8).unwrap(), None);
+        assert!(rounds_to_decide(&[1.0], &[1.0], 0.0, 0.8).is_err());
     }
 }

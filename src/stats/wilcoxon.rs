@@ -49,8 +49,9 @@ pub fn wilcoxon_signed_rank(
     })
 }
 
-/// Each rank is in the sum or not, with one half: the coefficients of the product of `1 + q^k`.
-fn exact_p(sum: usize, n: usize, alternative: Alternative) -> f64 {
+/// Probability of every sum of the ranks of the positive ones among `n` differences, 0 to `n(n + 1) / 2`, when either
+/// sign is as likely: each rank is in the sum or not, the coefficients of the product of `(1 + q^k) / 2`.
+pub(super) fn signed_rank_distribution(n: usize) -> Vec<f64> {
     let most = n * (n + 1) / 2;
     let mut probability = vec![0.0_f64; most + 1];
     probability[0] = 1.0;
@@ -64,6 +65,12 @@ fn exact_p(sum: usize, n: usize, alternative: Alternative) -> f64 {
             probability[total] = (probability[total] + with) / 2.0;
         }
     }
+    probability
+}
+
+fn exact_p(sum: usize, n: usize, alternative: Alternative) -> f64 {
+    let probability = signed_rank_distribution(n);
+    let most = probability.len() - 1;
     let at_least = |sum: usize| probability[sum..].iter().sum::<f64>();
     let p = match alternative {
         Alternative::Greater => at_least(sum),

@@ -231,6 +231,20 @@ fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
                 [options]\nmachine = [\"atomic\", \"simple\"]\nlanguage = \"python\"\n";
     scratch.write("plans/study.toml", plan);
     let evaluate = "evaluate --plan plans/study.toml --data data --json";
+    scratch.write(
+        "plans/presumptuous.toml",
+        format!("{plan}backend = \"native\"\nrun-untrusted = true\n"),
+    );
+    let refused = evaluate.replace("study", "presumptuous");
+    let refused = Tickmark::new(refused.split(' '))
+        .folder(scratch.path())
+        .finish();
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("on the command line"),
+        "{}",
+        refused.stderr
+    );
     let told = success(&scratch, evaluate).json_lines();
     let tables: Vec<_> = told
         .iter()

@@ -140,7 +140,15 @@ fn packages_of_a_virtual_environment_are_seen_by_its_interpreter_alone() {
     let python = environment.join("bin/python");
     let result = Tickmark::run("atomic", &python, &[&script]).json();
     assert_eq!(result["stdout"], "42\n", "{result}");
-    let native = ["run", "--json", "--backend", "native", "--"].map(str::to_owned);
+    let native = [
+        "run",
+        "--json",
+        "--backend",
+        "native",
+        "--run-untrusted",
+        "--",
+    ]
+    .map(str::to_owned);
     let command = native
         .into_iter()
         .chain([python.to_string_lossy().into_owned(), script.to_string()]);

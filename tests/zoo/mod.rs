@@ -146,8 +146,7 @@ fn sim(instructions: u64) -> String {
 }
 
 /// The limits of a native run.
-const NATIVE: &str =
-    "--backend native --max-cpu 1 --max-wall 20 --max-memory 128 --max-stack 8 --max-output 1";
+const NATIVE: &str = "--backend native --run-untrusted --max-cpu 1 --max-wall 20 --max-memory 128 --max-stack 8 --max-output 1";
 
 #[test]
 fn cpp_programs_in_the_simulator() {

@@ -71,10 +71,20 @@ template <class T> struct codec<T, std::enable_if_t<std::is_integral_v<T>>> {
         blank();
         bool negative = accept('-');
         if (*cursor < '0' || *cursor > '9') refuse("a number is needed");
-        unsigned long long value = 0;
-        for (; *cursor >= '0' && *cursor <= '9'; ++cursor) value = value * 10 + static_cast<unsigned>(*cursor - '0');
-        if (*cursor == '.') refuse("an integer is needed");
-        return static_cast<T>(negative ? 0 - value : value);
+        unsigned __int128 value = 0;
+        // Beyond 64 bits it stays beyond them.
+        for (; *cursor >= '0' && *cursor <= '9'; ++cursor)
+            if (value >> 64 == 0) value = value * 10 + static_cast<unsigned>(*cursor - '0');
+        if (*cursor == '.') {
+            do ++cursor;
+            while (*cursor == '0');
+            if ((*cursor >= '0' && *cursor <= '9') || *cursor == 'e') refuse("an integer is needed");
+        }
+        __int128 wide = static_cast<__int128>(negative ? 0 - value : value);
+        if (wide < static_cast<__int128>(std::numeric_limits<T>::min()) ||
+            wide > static_cast<__int128>(std::numeric_limits<T>::max()))
+            refuse("a number is too large for its type");
+        return static_cast<T>(wide);
     }
     static void write(T value) { out += std::to_string(value); }
 };

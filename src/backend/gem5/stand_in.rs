@@ -50,7 +50,7 @@ print("gem5 Simulator System. (stand-in)")
 print(job["begin"], flush=True)
 if MODE == "hang":
     time.sleep(600)
-elif MODE == "crash":
+elif MODE == "crash" or (MODE == "stumble" and not os.path.exists(FOLDER + "/kept/job.json")):
     print("panic: the stand-in crashes on purpose", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGABRT)
 elif MODE == "fault":
@@ -206,6 +206,19 @@ fn a_crash_is_ours_with_its_last_words_after_a_second_try() {
         "{failure}"
     );
     assert!(failure.what.contains("tried twice"), "{failure}");
+}
+
+#[test]
+fn a_crash_that_does_not_come_again_costs_nothing() {
+    let Some(stand_in) = StandIn::new("stumble", "['x86']") else {
+        return;
+    };
+    // What the first try leaves behind tells the second one that it is not the first.
+    let measurement = stand_in.run().unwrap();
+    assert!(matches!(measurement.exit, Exit::Exited { .. }));
+    assert_eq!(measurement.counters.cycles, Some(99514));
+    let log = stand_in.folder.path().join("kept/job.json");
+    assert!(log.is_file());
 }
 
 #[test]

@@ -13,12 +13,29 @@ const GROUPS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bank {
     row: u64,
-    /// Earliest precharge, activate, read and write command.
+    /// Earliest precharge, and earliest activate and column command as far as the bank's own commands tell.
     precharge: u64,
+    activate: u64,
+    column: u64,
+    accesses: u64,
+}
+
+/// What commands of one bank keep from all banks of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Group {
+    /// Earliest activate, read and write command.
     activate: u64,
     read: u64,
     write: u64,
-    accesses: u64,
+}
+
+/// Where a line lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    line: u64,
+    rank: u8,
+    bank: u8,
+    row: u64,
 }
 
 /// The channel.
@@ -26,12 +43,13 @@ struct Bank {
 pub struct Dram {
     settings: Settings,
     banks: [[Bank; BANKS]; RANKS],
+    groups: [[Group; GROUPS]; RANKS],
     /// The latest four activates of each rank.
     activates: [[u64; 4]; RANKS],
     bus: u64,
     refreshes: u64,
     /// Lines waiting to be written.
-    writes: Vec<u64>,
+    writes: Vec<Place>,
     /// When there were enough of them for a batch: reads that come later wait for it.
     due: u64,
     /// Reads served.
@@ -49,13 +67,13 @@ impl Dram {
             row: NO_ROW,
             precharge: 0,
             activate: 0,
-            read: 0,
-            write: 0,
+            column: 0,
             accesses: 0,
         };
         Self {
             settings,
             banks: [[bank; BANKS]; RANKS],
+            groups: Default::default(),
             activates: [[0; 4]; RANKS],
             bus: 0,
             refreshes: 0,
@@ -75,7 +93,7 @@ impl Dram {
         }
         self.refresh(now);
         self.reads += 1;
-        let ready = self.burst(address, now, false);
+        let ready = self.burst(self.place(address), now, false);
         if self.writes.len() as u64 > self.settings.write_high {
             self.drain(ready);
         }
@@ -85,10 +103,10 @@ impl Dram {
     /// Takes a line to be written some time.
     pub fn write(&mut self, address: u64, now: u64) {
         self.written += 1;
-        if self.writes.contains(&(address >> 6)) {
+        if self.writes.iter().any(|w| w.line == address >> 6) {
             return;
         }
-        self.writes.push(address >> 6);
+        self.writes.push(self.place(address));
         if self.writes.len() as u64 > self.settings.write_low && self.due == u64::MAX {
             self.due = now;
         }
@@ -100,17 +118,28 @@ impl Dram {
         let keep = self.settings.write_low.saturating_sub(16);
         while self.writes.len() as u64 > keep {
             // The first of those whose row is open, or whose bank can be opened soonest.
-            let best = (0..self.writes.len()).min_by_key(|&i| self.wait(self.writes[i] << 6, now));
-            let line = self.writes.remove(best.unwrap_or(0));
-            self.burst(line << 6, now, true);
+            let (mut best, mut least) = (0, u64::MAX);
+            for (i, place) in self.writes.iter().enumerate() {
+                let wait = self.wait(place, now);
+                if wait < least {
+                    (best, least) = (i, wait);
+                }
+                if wait == 0 {
+                    break;
+                }
+            }
+            let place = self.writes.remove(best);
+            self.burst(place, now, true);
         }
     }
 
     /// How long the bank of a line needs before it takes a column command; nothing if its row is open.
-    fn wait(&self, address: u64, now: u64) -> u64 {
-        let (rank, bank, row) = self.place(address);
+    #[inline(always)]
+    fn wait(&self, place: &Place, now: u64) -> u64 {
+        let (rank, bank) = (usize::from(place.rank) % RANKS, usize::from(place.bank) % BANKS);
+        let group = &self.groups[rank][bank % GROUPS];
         let bank = &self.banks[rank][bank];
-        if bank.row == row {
+        if bank.row == place.row {
             return 0;
         }
         let closed = if bank.row == NO_ROW {
@@ -118,14 +147,17 @@ impl Dram {
         } else {
             bank.precharge.max(now) + self.settings.precharge_ps
         };
-        bank.activate.max(closed).max(now) - now + 1
+        bank.activate.max(group.activate).max(closed).max(now) - now + 1
     }
 
-    fn place(&self, address: u64) -> (usize, usize, u64) {
+    fn place(&self, address: u64) -> Place {
         let rest = address / self.settings.row_bytes;
-        let bank = (rest % BANKS as u64) as usize;
-        let rank = (rest / BANKS as u64 % RANKS as u64) as usize;
-        (rank, bank, rest / (BANKS * RANKS) as u64)
+        Place {
+            line: address >> 6,
+            rank: (rest / BANKS as u64 % RANKS as u64) as u8,
+            bank: (rest % BANKS as u64) as u8,
+            row: rest / (BANKS * RANKS) as u64,
+        }
     }
 
     /// All banks of both ranks close for a refresh at every interval that has begun.
@@ -142,56 +174,37 @@ impl Dram {
         }
     }
 
-    fn burst(&mut self, address: u64, now: u64, is_write: bool) -> u64 {
-        let s = self.settings;
-        let (rank_index, bank_index, row) = self.place(address);
-        let group = bank_index % GROUPS;
-        let bank = &mut self.banks[rank_index][bank_index];
-        if bank.row == row {
-            self.row_hits += u64::from(!is_write);
-        } else {
+    fn burst(&mut self, place: Place, now: u64, is_write: bool) -> u64 {
+        let s = &self.settings;
+        let (rank, number) = (usize::from(place.rank) % RANKS, usize::from(place.bank) % BANKS);
+        let group = number % GROUPS;
+        let bank = &mut self.banks[rank][number];
+        let opens = bank.row != place.row;
+        if opens {
             if bank.row != NO_ROW {
                 let closed = bank.precharge.max(now) + s.precharge_ps;
                 bank.activate = bank.activate.max(closed);
             }
-            let at = bank.activate.max(now);
-            bank.row = row;
+            let at = bank.activate.max(self.groups[rank][group].activate).max(now);
+            bank.row = place.row;
             bank.accesses = 0;
             bank.precharge = at + s.row_active_ps;
-            bank.read = bank.read.max(at + s.row_to_column_ps);
-            bank.write = bank.write.max(at + s.row_to_column_ps);
-            self.activated(rank_index, group, at);
+            bank.column = bank.column.max(at + s.row_to_column_ps);
+            self.activated(rank, group, at);
+        } else {
+            self.row_hits += u64::from(!is_write);
         }
-        let bank = &self.banks[rank_index][bank_index];
-        let allowed = if is_write { bank.write } else { bank.read };
-        let command = allowed.max(self.bus).max(now);
+        let s = &self.settings;
+        let bank = &mut self.banks[rank][number];
+        let of_group = self.groups[rank][group];
+        let allowed = if is_write {
+            of_group.write
+        } else {
+            of_group.read
+        };
+        let command = allowed.max(bank.column).max(self.bus).max(now);
         let ready = command + s.column_ps + s.burst_ps;
         self.bus = command + s.burst_ps;
-        let to_read = if is_write {
-            s.column_ps + s.burst_ps + s.write_to_read_ps
-        } else {
-            s.burst_ps
-        };
-        let to_write = if is_write {
-            s.burst_ps
-        } else {
-            s.burst_ps + s.read_to_write_ps
-        };
-        for (r, rank) in self.banks.iter_mut().enumerate() {
-            for (b, other) in rank.iter_mut().enumerate() {
-                let (read, write) = if r != rank_index {
-                    let other_rank = s.burst_ps + s.rank_switch_ps;
-                    (other_rank, other_rank)
-                } else if b % GROUPS == group {
-                    (to_read.max(s.same_group_ps), to_write.max(s.same_group_ps))
-                } else {
-                    (to_read, to_write)
-                };
-                other.read = other.read.max(command + read);
-                other.write = other.write.max(command + write);
-            }
-        }
-        let bank = &mut self.banks[rank_index][bank_index];
         let free = if is_write {
             ready + s.write_recovery_ps
         } else {
@@ -203,11 +216,42 @@ impl Dram {
             bank.activate = bank.activate.max(bank.precharge + s.precharge_ps);
             bank.row = NO_ROW;
         }
+        self.commanded(rank, group, command, is_write);
         ready
     }
 
+    /// A column command keeps others from all banks for a while.
+    fn commanded(&mut self, rank: usize, group: usize, command: u64, is_write: bool) {
+        let s = &self.settings;
+        let to_read = if is_write {
+            s.column_ps + s.burst_ps + s.write_to_read_ps
+        } else {
+            s.burst_ps
+        };
+        let to_write = if is_write {
+            s.burst_ps
+        } else {
+            s.burst_ps + s.read_to_write_ps
+        };
+        for (r, groups) in self.groups.iter_mut().enumerate() {
+            for (g, other) in groups.iter_mut().enumerate() {
+                let (read, write) = if r != rank {
+                    let other_rank = s.burst_ps + s.rank_switch_ps;
+                    (other_rank, other_rank)
+                } else if g == group {
+                    (to_read.max(s.same_group_ps), to_write.max(s.same_group_ps))
+                } else {
+                    (to_read, to_write)
+                };
+                other.read = other.read.max(command + read);
+                other.write = other.write.max(command + write);
+            }
+        }
+    }
+
+    /// An activate keeps others from the banks of its rank for a while.
     fn activated(&mut self, rank: usize, group: usize, at: u64) {
-        let s = self.settings;
+        let s = &self.settings;
         let recent = &mut self.activates[rank];
         recent.rotate_right(1);
         recent[0] = at;
@@ -216,13 +260,13 @@ impl Dram {
         } else {
             recent[3] + s.activate_window_ps
         };
-        for (b, bank) in self.banks[rank].iter_mut().enumerate() {
-            let gap = if b % GROUPS == group {
+        for (g, other) in self.groups[rank].iter_mut().enumerate() {
+            let gap = if g == group {
                 s.activate_same_group_ps
             } else {
                 s.activate_ps
             };
-            bank.activate = bank.activate.max(at + gap).max(window);
+            other.activate = other.activate.max(at + gap).max(window);
         }
     }
 }

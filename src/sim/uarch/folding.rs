@@ -1,7 +1,7 @@
 //! The indices and tags of LTAGE's tables: hashes of the address, the latest directions and the path, by look-up.
 //!
 //! Every one of them is made by shifts, masks and exclusive or, so it is linear: the hash of a number is the exclusive or
-//! of what each of its hexadecimal digits contributes. Those contributions stand in tables, for all of LTAGE's tables side
+//! of what each of its digits (of some bits) contributes. Those contributions stand in tables, for all of LTAGE's tables side
 //! by side, which the host adds up as vectors.
 
 /// LTAGE's tagged tables.
@@ -12,21 +12,23 @@ const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 1
 /// Bits of the path that count.
 pub(super) const PATH_BITS: u32 = 16;
 /// One for each table, rounded up to whole vectors; number 0 is not used.
-const LANES: usize = 16;
-/// Digits of an address that reach an index: 11 bits, and 10 by which they are shifted.
-const ADDRESS_DIGITS: usize = 6;
-const PATH_DIGITS: usize = PATH_BITS as usize / 4;
-
+pub(super) const LANES: usize = 16;
 /// Indices, then tags.
 type Hash = [u16; 2 * LANES];
-type Digit = [Hash; 16];
+/// Bits of an address that reach an index: 11, and 10 by which they are shifted; its digits are those of few branches.
+const ADDRESS_BITS: u32 = 24;
+const WIDE: u32 = 8;
+/// Bits of the digits of histories and paths, which may be any: their tables are to stay in the host's first cache.
+const NARROW: u32 = 6;
+type Wide = [Hash; 1 << WIDE];
+type Narrow = [Hash; 1 << NARROW];
 
 /// What each digit contributes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Folding {
-    address: Box<[Digit]>,
-    history: Box<[Digit]>,
-    path: Box<[Digit]>,
+    address: Box<[Wide]>,
+    history: Box<[Narrow]>,
+    path: Box<[Narrow]>,
 }
 
 /// The latest `length` directions folded to `bits` bits, the latest in bit 0 of its fold.
@@ -65,38 +67,46 @@ fn hash(lengths: &[u32; TABLES + 1], pc: u32, history: u64, path: u32) -> Hash {
     hash
 }
 
+/// The contributions of all digits of so many bits in a number.
+fn digits<const DIGITS: usize>(bits: u32, of: impl Fn(u64) -> Hash) -> Box<[[Hash; DIGITS]]> {
+    (0..bits)
+        .step_by(DIGITS.trailing_zeros() as usize)
+        .map(|shift| std::array::from_fn(|digit| of((digit as u64) << shift)))
+        .collect()
+}
+
+/// Adds what the digits of a number contribute.
+#[inline(always)]
+fn add<const DIGITS: usize>(sum: &mut Hash, digits: &[[Hash; DIGITS]], mut number: u64) {
+    for digit in digits {
+        let part = &digit[number as usize & (DIGITS - 1)];
+        number >>= DIGITS.trailing_zeros();
+        for (sum, part) in sum.iter_mut().zip(part) {
+            *sum ^= part;
+        }
+    }
+}
+
 impl Folding {
     pub(super) fn new(lengths: &[u32; TABLES + 1]) -> Self {
-        let digits = |count: usize, of: &dyn Fn(u64) -> Hash| -> Box<[Digit]> {
-            (0..count)
-                .map(|i| std::array::from_fn(|digit| of((digit as u64) << (4 * i))))
-                .collect()
-        };
         let longest = lengths.iter().copied().max().unwrap_or(0);
         Self {
-            address: digits(ADDRESS_DIGITS, &|x| hash(lengths, x as u32, 0, 0)),
-            history: digits(longest.div_ceil(4) as usize, &|x| hash(lengths, 0, x, 0)),
-            path: digits(PATH_DIGITS, &|x| hash(lengths, 0, 0, x as u32)),
+            address: digits(ADDRESS_BITS, |x| hash(lengths, x as u32, 0, 0)),
+            history: digits(longest, |x| hash(lengths, 0, x, 0)),
+            path: digits(PATH_BITS, |x| hash(lengths, 0, 0, x as u32)),
         }
     }
 
     /// The index into each table and the tag in it.
     #[inline(always)]
     pub(super) fn hash(&self, pc: u32, history: u64, path: u32) -> ([u16; LANES], [u16; LANES]) {
+        let mut sum = [0; 2 * LANES];
+        add(&mut sum, &self.address, pc.into());
+        add(&mut sum, &self.history, history);
+        add(&mut sum, &self.path, path.into());
         let (mut indices, mut tags) = ([0; LANES], [0; LANES]);
-        let mut add = |digits: &[Digit], mut rest: u64| {
-            for digit in digits {
-                let part = &digit[rest as usize & 15];
-                rest >>= 4;
-                for i in 0..LANES {
-                    indices[i] ^= part[i];
-                    tags[i] ^= part[LANES + i];
-                }
-            }
-        };
-        add(&self.address, pc.into());
-        add(&self.history, history);
-        add(&self.path, path.into());
+        indices.copy_from_slice(&sum[..LANES]);
+        tags.copy_from_slice(&sum[LANES..]);
         (indices, tags)
     }
 }

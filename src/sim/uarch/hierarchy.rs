@@ -30,6 +30,17 @@ pub enum Side {
     Data,
 }
 
+/// What a cache knows of a line that it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    /// When it arrived, or will.
+    filled: u64,
+    /// Time of last use (LRU); the bits of a tree stand in [`Cache::trees`].
+    used: u64,
+    dirty: bool,
+    prefetched: bool,
+}
+
 /// One cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cache {
@@ -38,14 +49,10 @@ struct Cache {
     set_mask: u64,
     ways: usize,
     lines: Box<[u64]>,
-    /// When the line arrived, or will.
-    filled: Box<[u64]>,
-    dirty: Box<[bool]>,
-    prefetched: Box<[bool]>,
-    /// Time of last use (LRU) of a line; the tree's bits stand in `trees`.
-    used: Box<[u64]>,
+    held: Box<[Held]>,
     trees: Box<[u32]>,
-    latest: Box<[u8]>,
+    /// By set: the line touched last. To touch it again changes no order.
+    latest: Box<[u32]>,
     clock: u64,
     /// From and until when the latest misses are in flight: four times as many as may be at once, since accesses do
     /// not come in the order of their times.
@@ -69,7 +76,7 @@ struct Cache {
 /// Answers of the data cache leave one a cycle; others of the same cycle reach the core too late for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Answers {
-    cycles: Box<[u64]>,
+    cycles: Box<[u64; ANSWERS]>,
 }
 
 const ANSWERS: usize = 4096;
@@ -101,12 +108,9 @@ impl Cache {
             set_mask: (lines / ways) as u64 - 1,
             ways,
             lines: vec![EMPTY; lines].into(),
-            filled: vec![0; lines].into(),
-            dirty: vec![false; lines].into(),
-            prefetched: vec![false; lines].into(),
-            used: vec![0; lines].into(),
+            held: vec![Held::default(); lines].into(),
             trees: vec![0; lines / ways].into(),
-            latest: vec![0; lines / ways].into(),
+            latest: (0..lines as u32).step_by(ways).collect(),
             clock: 0,
             misses: vec![(0, 0); 4 * counted],
             next_miss: 0,
@@ -122,31 +126,45 @@ impl Cache {
         }
     }
 
+    /// The line touched last of its set, if it is this one.
     #[inline(always)]
-    fn find(&mut self, line: u64) -> Option<usize> {
-        let set = (line & self.set_mask) as usize;
-        let start = set * self.ways;
-        let latest = start + self.latest[set] as usize;
-        if self.lines[latest] == line {
-            return Some(latest);
-        }
-        let way = self.lines[start..start + self.ways]
-            .iter()
-            .position(|&l| l == line)?;
-        Some(start + way)
+    fn find_latest(&self, line: u64) -> Option<usize> {
+        let latest = self.latest[(line & self.set_mask) as usize] as usize;
+        (self.lines[latest] == line).then_some(latest)
     }
 
     #[inline(always)]
+    fn find(&self, line: u64) -> Option<usize> {
+        self.find_latest(line).or_else(|| self.search(line))
+    }
+
+    #[inline(never)]
+    fn search(&self, line: u64) -> Option<usize> {
+        let start = (line & self.set_mask) as usize * self.ways;
+        let ways = &self.lines[start..start + self.ways];
+        ways.iter().position(|&l| l == line).map(|way| start + way)
+    }
+
+    /// Finds a line and touches it.
+    #[inline(always)]
+    fn use_line(&mut self, line: u64) -> Option<usize> {
+        self.find_latest(line).or_else(|| {
+            let index = self.search(line)?;
+            self.touch(index, line);
+            Some(index)
+        })
+    }
+
     fn touch(&mut self, index: usize, line: u64) {
         let set = (line & self.set_mask) as usize;
-        let way = index - set * self.ways;
         if self.settings.replacement == Replacement::Lru {
             self.clock += 1;
-            self.used[index] = self.clock;
-        } else if self.latest[set] as usize != way || self.trees[set] == 0 {
+            self.held[index].used = self.clock;
+        } else {
+            let way = index - set * self.ways;
             self.trees[set] = tree_touched(self.trees[set], self.ways, way);
         }
-        self.latest[set] = way as u8;
+        self.latest[set] = index as u32;
     }
 
     fn victim(&mut self, line: u64) -> usize {
@@ -154,8 +172,8 @@ impl Cache {
         let start = set * self.ways;
         let way = match self.settings.replacement {
             Replacement::Lru => {
-                let used = &self.used[start..start + self.ways];
-                (0..self.ways).min_by_key(|&w| used[w]).unwrap_or(0)
+                let held = &self.held[start..start + self.ways];
+                (0..self.ways).min_by_key(|&w| held[w].used).unwrap_or(0)
             }
             Replacement::TreePlru => tree_victim(self.trees[set], self.ways),
             Replacement::Random => {
@@ -308,6 +326,8 @@ pub struct Hierarchy {
     dram: Dram,
     period_ps: u64,
     answers: Answers,
+    /// A prefetcher listens to the data cache.
+    prefetches: bool,
     /// For instructions and data, unless translation is free.
     tlbs: Option<Box<[Tlb; 2]>>,
 }
@@ -335,14 +355,19 @@ impl Hierarchy {
             payload: 64u64.div_ceil(settings.memory_crossbar.width_bytes),
             ..Crossbar::default()
         });
+        let first = [Cache::new(settings.l1i), Cache::new(settings.l1d)];
         Self {
-            first: [Cache::new(settings.l1i), Cache::new(settings.l1d)],
+            prefetches: first[1].ahead.is_some() || shared[0].ahead.is_some(),
+            first,
             shared,
             crossbars,
             dram: Dram::new(settings.dram),
             period_ps: 1_000_000_000_000 / frequency_hz,
             answers: Answers {
-                cycles: vec![0; ANSWERS].into(),
+                cycles: vec![0; ANSWERS]
+                    .into_boxed_slice()
+                    .try_into()
+                    .expect("a vector of as many elements as the array has"),
             },
             tlbs: settings.tlbs.walks.then(|| {
                 let sizes = &settings.tlbs.sizes;
@@ -359,7 +384,7 @@ impl Hierarchy {
     pub fn data(&mut self, pc: u64, address: u64, now: u64, write: bool, retry: u64) -> u64 {
         let missed = self.first[1].missed;
         let answer = self.access(Side::Data, address, now, write, retry);
-        if self.first[1].ahead.is_some() || self.shared[0].ahead.is_some() {
+        if self.prefetches {
             self.fetch_ahead(pc, address, now, self.first[1].missed != missed);
         }
         self.answers.take(answer)
@@ -374,7 +399,7 @@ impl Hierarchy {
         let fetched = !missed
             && l1
                 .find(line)
-                .is_some_and(|index| std::mem::take(&mut l1.prefetched[index]));
+                .is_some_and(|index| std::mem::take(&mut l1.held[index].prefetched));
         if !missed && !fetched {
             return;
         }
@@ -394,7 +419,7 @@ impl Hierarchy {
                 if self.first[1].find(ahead).is_none() {
                     self.miss(Side::Data, ahead, at, false);
                     if let Some(index) = self.first[1].find(ahead) {
-                        self.first[1].prefetched[index] = true;
+                        self.first[1].held[index].prefetched = true;
                     }
                 }
             }
@@ -434,10 +459,10 @@ impl Hierarchy {
         let cache = &mut self.first[side as usize];
         let now = cache.taken_at(now, retry);
         cache.accesses += 1;
-        if let Some(index) = cache.find(line) {
-            cache.touch(index, line);
-            cache.dirty[index] |= write;
-            let filled = cache.filled[index];
+        if let Some(index) = cache.use_line(line) {
+            let held = &mut cache.held[index];
+            held.dirty |= write;
+            let filled = held.filled;
             let payload = self.crossbars[0].payload;
             if filled + cache.settings.data_cycles + payload <= now + cache.hit {
                 return now + cache.hit;
@@ -469,11 +494,13 @@ impl Hierarchy {
         let cache = &mut self.first[side as usize];
         cache.hold(now, filled);
         let index = cache.victim(line);
-        let evicted = (cache.lines[index], cache.dirty[index]);
+        let evicted = (cache.lines[index], cache.held[index].dirty);
         cache.lines[index] = line;
-        cache.filled[index] = filled;
-        cache.dirty[index] = write;
-        cache.prefetched[index] = false;
+        cache.held[index] = Held {
+            filled,
+            dirty: write,
+            ..Held::default()
+        };
         cache.touch(index, line);
         if evicted.0 != EMPTY && evicted.1 {
             let each = 1 + self.crossbars[0].payload;
@@ -506,10 +533,9 @@ impl Hierarchy {
         let cache = &mut self.shared[level];
         let now = cache.taken_at(now, 0);
         cache.accesses += 1;
-        if let Some(index) = cache.find(line) {
-            cache.touch(index, line);
-            let filled = cache.filled[index];
-            if cache.settings.inclusion == Inclusion::Exclusive && !cache.dirty[index] {
+        if let Some(index) = cache.use_line(line) {
+            let Held { filled, dirty, .. } = cache.held[index];
+            if cache.settings.inclusion == Inclusion::Exclusive && !dirty {
                 cache.lines[index] = EMPTY;
             }
             let ready = filled + cache.settings.data_cycles + payload;
@@ -539,10 +565,10 @@ impl Hierarchy {
     fn install(&mut self, level: usize, line: u64, filled: u64, dirty: bool) {
         let cache = &mut self.shared[level];
         let index = cache.victim(line);
-        let mut evicted = (cache.lines[index], cache.dirty[index]);
+        let mut evicted = (cache.lines[index], cache.held[index].dirty);
         cache.lines[index] = line;
-        cache.filled[index] = filled;
-        cache.dirty[index] = dirty;
+        let held = &mut cache.held[index];
+        (held.filled, held.dirty) = (filled, dirty);
         cache.touch(index, line);
         if evicted.0 == EMPTY {
             return;
@@ -552,7 +578,7 @@ impl Hierarchy {
             for cache in above {
                 if let Some(index) = cache.find(evicted.0) {
                     cache.lines[index] = EMPTY;
-                    evicted.1 |= std::mem::take(&mut cache.dirty[index]);
+                    evicted.1 |= std::mem::take(&mut cache.held[index].dirty);
                 }
             }
         }
@@ -570,9 +596,8 @@ impl Hierarchy {
             return;
         }
         let cache = &mut self.shared[level];
-        if let Some(index) = cache.find(line) {
-            cache.touch(index, line);
-            cache.dirty[index] = true;
+        if let Some(index) = cache.use_line(line) {
+            cache.held[index].dirty = true;
         } else {
             self.install(level, line, at, true);
         }

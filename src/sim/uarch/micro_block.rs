@@ -17,6 +17,8 @@ pub struct Step {
     count: u16,
     /// Accesses that it makes; `None` if it takes what is left.
     accesses: Option<u8>,
+    /// The first of them among those of the block.
+    first_access: u16,
     /// What kind of branch it is.
     pub branch: BranchKind,
     /// How its micro-ops repeat.
@@ -36,17 +38,22 @@ impl Block {
     pub fn new(instructions: &[Instruction]) -> Self {
         let mut factory = InstructionInfoFactory::new();
         let mut micros = Vec::with_capacity(2 * instructions.len());
+        let mut accesses = 0;
         let steps = instructions
             .iter()
             .map(|instruction| {
                 let first = micros.len();
                 let repeats = crack(instruction, &mut micros);
+                let own = fixed_access_count_with(&mut factory, instruction);
+                let first_access = accesses;
+                accesses += u16::from(own.unwrap_or(0));
                 Step {
                     address: instruction.ip(),
                     end: instruction.next_ip(),
                     first: first as u32,
                     count: (micros.len() - first) as u16,
-                    accesses: fixed_access_count_with(&mut factory, instruction),
+                    accesses: own,
+                    first_access,
                     branch: branch_kind(instruction),
                     repeats,
                 }
@@ -75,6 +82,16 @@ impl Step {
     #[inline(always)]
     pub fn range(&self) -> Range<usize> {
         self.first as usize..self.first as usize + usize::from(self.count)
+    }
+
+    /// Accesses that it makes; `None` if only a run tells.
+    pub fn accesses(&self) -> Option<usize> {
+        self.accesses.map(usize::from)
+    }
+
+    /// The first of its accesses among those of the block.
+    pub fn first_access(&self) -> usize {
+        usize::from(self.first_access)
     }
 
     /// Takes this instruction's accesses off the list.

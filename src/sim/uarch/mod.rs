@@ -16,6 +16,7 @@ pub mod predict;
 pub mod predict_gem5;
 mod queues;
 pub mod simple;
+mod stores;
 pub mod stride;
 mod tally;
 #[cfg(test)]

@@ -9,11 +9,12 @@
 //! and loads are not made.
 use super::crack_gem5::{BranchKind, Repeats};
 use super::hierarchy::{Hierarchy, Side};
-use super::micro::{FLAGS, NONE, REGISTERS, traits};
+use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
-use super::packed::{ALL_FLAGS, Block, Packed, file, rare};
+use super::packed::{ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare};
 use super::predict_gem5::Predictor;
-use super::queues::{Blocked, History, Ring, Slot, Stage, behind, cycle, start};
+use super::queues::{Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start};
+use super::stores::{Found, Span, Store, StoreSets, Stores};
 use super::units::{Scheduler, Units};
 use super::{Retired, Timing};
 use crate::sim::machine::{OutOfOrderCore, Pipeline};
@@ -23,101 +24,21 @@ use std::collections::BTreeMap;
 
 const LINE: u64 = 64;
 const NOWHERE: u64 = u64::MAX;
-/// Stores and loads conflict by this many bytes.
-const GRANULE_SHIFT: u32 = 4;
-const GRANULES: usize = 1024;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Store {
-    address: u64,
-    /// Address behind it; 0 if it only occupies the queue.
-    end: u64,
-    pc: u64,
-    executed: u64,
-    committed: u64,
-}
-
-/// Loads and stores that met too early once wait for each other from then on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct StoreSets {
-    sets: Box<[u16]>,
-    /// By set: when its latest store issued and executed.
-    latest: Box<[(u64, u64)]>,
-    accesses: u64,
-    period: u64,
-}
-
-const NO_SET: u16 = u16::MAX;
-
-impl StoreSets {
-    fn new(sets: u64, period: u64) -> Self {
-        Self {
-            sets: vec![NO_SET; sets as usize].into(),
-            latest: vec![(0, 0); sets as usize].into(),
-            accesses: 0,
-            period,
-        }
-    }
-
-    #[inline(always)]
-    fn index(&self, pc: u64) -> usize {
-        (pc >> 2) as usize & (self.sets.len() - 1)
-    }
-
-    /// When an access that is dispatched at `dispatch` may issue.
-    #[inline(always)]
-    fn wait(&mut self, pc: u64, dispatch: u64) -> u64 {
-        self.accesses += 1;
-        if self.accesses > self.period {
-            self.accesses = 0;
-            self.sets.fill(NO_SET);
-        }
-        let set = self.sets[self.index(pc)];
-        if set == NO_SET {
-            return 0;
-        }
-        let (issued, executed) = self.latest[usize::from(set)];
-        if issued >= dispatch { executed } else { 0 }
-    }
-
-    #[inline(always)]
-    fn store(&mut self, pc: u64, issued: u64, executed: u64) {
-        let set = self.sets[self.index(pc)];
-        if set != NO_SET {
-            self.latest[usize::from(set)] = (issued, executed);
-        }
-    }
-
-    fn met(&mut self, store: u64, load: u64) {
-        let (s, l) = (self.index(store), self.index(load));
-        let set = match (self.sets[s], self.sets[l]) {
-            (NO_SET, NO_SET) => l as u16,
-            (NO_SET, set) | (set, NO_SET) => set,
-            (a, b) => a.min(b),
-        };
-        (self.sets[s], self.sets[l]) = (set, set);
-    }
-}
-
-/// When a micro-op passed the stages of the front end.
-#[derive(Clone, Copy, Debug)]
-struct Front {
-    decoded: Slot,
-    renamed: u64,
-    dispatched: u64,
-}
+/// A power of two, so that no bound is checked; the last stands for nothing.
+const STOCKS: usize = 4;
+/// As many times of registers as a [`super::micro::Reg`] can name, so that no bound is checked.
+const REGISTERS: usize = 1 << 8;
 
 /// The core with its caches and predictors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
     frequency_hz: u64,
     p: Pipeline,
-    total_store_order: bool,
     memory: Hierarchy,
     predictor: Predictor,
     micro_ops: u64,
 
-    fetch: Stage,
+    fetch: Source,
     /// The line, or part of one, in the fetch buffer.
     buffer: u64,
     /// The last micro-op fetched was predicted taken.
@@ -129,6 +50,10 @@ pub struct OutOfOrder {
     flowed: Slot,
     /// The number of the micro-op that comes next; those that come again have a new one.
     number: usize,
+    /// While what is fetched flows: micro-ops before this number find all that rename needs, see [`Self::look_ahead`].
+    clear: usize,
+    /// From this number on the times in the window ascend.
+    ascending: usize,
     fetch_queue: History,
     to_decode: Stage,
     decode: Stage,
@@ -137,39 +62,35 @@ pub struct OutOfOrder {
     rename_blocked: Blocked,
     /// Micro-ops and cycles of the front end alone, for the rate at which the wrong path comes.
     front_rate: (u64, u64),
+    /// Cycles that so many micro-ops take to fetch.
+    fetch_groups: Divider,
     /// Micro-ops since the latest taken branch or end of a line, and cycles from the request of a line to its use.
     group: u64,
     fetch_latency: u64,
     /// From stage to stage, as distances between slots.
     fetch_to_decode: Slot,
     decode_to_rename: Slot,
+    fetch_to_rename_cycles: u64,
     dispatch: Stage,
     /// Dispatch takes fewer than rename gives, and registers may run out before the window does: else there is nothing
     /// to keep.
     narrow_dispatch: bool,
     few_registers: bool,
     few_flags: bool,
+    /// Most micro-ops for which [`Self::look_ahead`] can answer.
+    most_ahead: usize,
     commit: Stage,
-    window: History,
+    window: Window,
+    /// From execution to commitment.
+    to_commit: Slot,
     scheduler: Scheduler,
     load_queue: Ring,
-    store_queue: Ring,
     /// By stock, see [`Packed::file`]; those of no stock are so many that the window is full before they are used up.
-    registers: [Ring; 3],
+    registers: [Ring; STOCKS],
     flag_registers: Ring,
     units: Units,
     ready: [u64; REGISTERS],
-    /// When the groups of flags are ready that arithmetic does not write.
-    other_flags: u64,
-    /// The latest stores; those from `sent_count` to `store_count` have not been sent to the cache yet: they are once
-    /// something needs to know, so that loads of the same cycle come first, as they do in the cache.
-    stores: Box<[Store]>,
-    store_count: usize,
-    sent_count: usize,
-    by_granule: Box<[u64]>,
-    /// When the latest store was sent, and when all that were sent are done.
-    sent: u64,
-    drained: u64,
+    stores: Stores,
     store_sets: StoreSets,
     /// Until when rename waits, and loads and stores wait to issue.
     serial: Slot,
@@ -190,15 +111,16 @@ impl OutOfOrder {
         let p = core.pipeline;
         let few_integers = p.spare_integer_registers < p.rob_entries;
         let few_floats = p.spare_float_registers < p.rob_entries;
+        let narrow_dispatch = p.dispatch_width < p.rename_width;
+        let few_flags = p.spare_flag_registers < 3 * p.rob_entries;
         let stock = |few, spare| Ring::new(if few { spare } else { p.rob_entries + 64 });
         Self {
             frequency_hz: core.frequency_hz,
             p,
-            total_store_order: core.total_store_order,
             memory: Hierarchy::new(&core.memory, core.frequency_hz),
             predictor: Predictor::new(&core.predictor, core.directions),
             micro_ops: 0,
-            fetch: Stage::new(p.fetch_width),
+            fetch: Source::new(p.fetch_width),
             buffer: NOWHERE,
             redirected: false,
             flowing: false,
@@ -207,6 +129,8 @@ impl OutOfOrder {
                 && p.fetch_width <= p.fetch_queue_entries,
             flowed: 0,
             number: 0,
+            clear: 0,
+            ascending: 0,
             fetch_queue: History::new(p.fetch_queue_entries),
             to_decode: Stage::new(p.decode_width),
             decode: Stage::new(p.decode_width),
@@ -214,35 +138,36 @@ impl OutOfOrder {
             rename: Stage::new(p.rename_width),
             rename_blocked: Blocked::new(),
             front_rate: (4, 1),
+            fetch_groups: Divider::new(p.fetch_width),
             group: 0,
             fetch_to_decode: start(p.fetch_to_decode_cycles),
             decode_to_rename: start(p.decode_to_rename_cycles),
+            fetch_to_rename_cycles: p.fetch_to_decode_cycles + p.decode_to_rename_cycles,
+            most_ahead: if few_flags || narrow_dispatch {
+                0
+            } else {
+                p.rob_entries.min(p.scheduler_entries) as usize
+            },
             fetch_latency: core.memory.l1i.tag_cycles.max(core.memory.l1i.data_cycles),
             dispatch: Stage::new(p.dispatch_width),
-            narrow_dispatch: p.dispatch_width < p.rename_width,
+            narrow_dispatch,
             few_registers: few_integers | few_floats,
-            few_flags: p.spare_flag_registers < 3 * p.rob_entries,
+            few_flags,
             commit: Stage::new(p.commit_width),
-            window: History::new(p.rob_entries),
+            window: Window::new(p.rob_entries, p.scheduler_entries),
+            to_commit: start(p.execute_to_commit_cycles + 1),
             scheduler: Scheduler::new(p.scheduler_entries),
             load_queue: Ring::new(p.load_queue_entries),
-            store_queue: Ring::new(p.store_queue_entries),
             registers: [
                 stock(false, 0),
                 stock(few_integers, p.spare_integer_registers),
                 stock(few_floats, p.spare_float_registers),
+                Ring::new(1),
             ],
             flag_registers: Ring::new(p.spare_flag_registers),
             units: Units::new(core),
             ready: [0; REGISTERS],
-            other_flags: 0,
-            stores: vec![Store::default(); (p.store_queue_entries as usize).next_power_of_two()]
-                .into(),
-            store_count: 0,
-            sent_count: 0,
-            by_granule: vec![0; GRANULES].into(),
-            sent: 0,
-            drained: 0,
+            stores: Stores::new(p.store_queue_entries, core.total_store_order),
             store_sets: StoreSets::new(p.store_sets, p.store_set_period),
             serial: 0,
             fenced: 0,
@@ -257,7 +182,7 @@ impl OutOfOrder {
 
     /// Brings the bytes of an instruction into the fetch buffer, line after line.
     #[inline(always)]
-    fn bring(&mut self, address: u64, end: u64, micros: usize) {
+    fn bring(&mut self, address: u64, end: u64, micros: u64) {
         let bytes = self.p.fetch_buffer_bytes;
         let first = address & !(bytes - 1);
         if first != self.buffer {
@@ -268,11 +193,11 @@ impl OutOfOrder {
             self.end_group(0);
         }
         self.redirected = false;
-        self.group += micros as u64;
+        self.group += micros;
         let last = (end - 1) & !(bytes - 1);
         if last != first {
             // If the first cycle is full, its bytes are looked at in the next only.
-            self.request(last, self.fetch.next_cycle());
+            self.request(last, cycle(self.fetch.next()));
         }
     }
 
@@ -280,7 +205,7 @@ impl OutOfOrder {
     #[inline(always)]
     fn end_group(&mut self, more: u64) {
         let (micros, cycles) = self.front_rate;
-        let group = self.group.div_ceil(self.p.fetch_width).max(1) + more;
+        let group = self.fetch_groups.div_ceil(self.group).max(1) + more;
         // The latest hundred or so count.
         let (micros, cycles) = if micros > 128 {
             (micros >> 1, cycles >> 1)
@@ -327,63 +252,100 @@ impl OutOfOrder {
         }
     }
 
-    /// Passes one micro-op through the pipeline. `taken` and `target` are for branches.
+    /// Whether the next micro-ops, as many as these, surely find room in window and scheduler and registers when they
+    /// reach rename: then none of them has to look.
+    ///
+    /// All of these times ascend, as rename is in order: what the last of them needs, once the first gets there, is
+    /// enough.
     #[inline(always)]
-    fn micro(
-        &mut self,
-        micro: &Packed,
-        step: &Step,
-        accesses: &[Access],
-        taken: bool,
-        target: u64,
-    ) {
-        if micro.traits & !traits::LAST == 0 {
-            self.plain(micro);
-        } else if micro.is(traits::LOAD | traits::STORE) {
-            self.memory_access(micro, step, accesses);
-        } else {
-            self.special(micro, step, taken, target);
+    fn look_ahead(&mut self, demand: &Demand) {
+        let count = demand.micros as usize;
+        if self.flowing && count <= self.most_ahead && self.number >= self.ascending {
+            let last = self.number + count - 1;
+            let renamed = cycle(self.fetch.next()) + self.fetch_to_rename_cycles;
+            if self.window.freed(last) < start(renamed)
+                && self.window.schedulable(last) <= renamed
+                && self.serial <= start(renamed)
+                && (!self.few_registers || self.registers_ahead(demand, renamed))
+            {
+                self.clear = last + 1;
+            }
         }
     }
 
-    /// Fetch, decode, rename and dispatch. Rename does not come before `wait`.
+    /// Whether the stocks surely have what is needed, in this cycle.
     #[inline(always)]
-    fn front(&mut self, micro: &Packed, wait: u64) -> Front {
+    fn registers_ahead(&self, demand: &Demand, renamed: u64) -> bool {
+        demand.stocks.iter().zip(&self.registers).all(|(&count, ring)| {
+            let count = usize::from(count);
+            count == 0 || count <= ring.entries() && ring.ahead(count - 1) + 2 <= renamed
+        })
+    }
+
+    /// Fetch, decode, rename and dispatch, in the cycle of which it arrives. Rename does not come before `wait`.
+    #[inline(always)]
+    fn front(&mut self, micro: &Packed, wait: u64) -> u64 {
+        if self.number < self.clear {
+            let renamed = cycle(self.fetch.next()) + self.fetch_to_rename_cycles;
+            if wait <= renamed {
+                self.flowed = self.fetch.take(0);
+                return renamed + self.p.rename_to_dispatch_cycles;
+            }
+        }
+        self.looking(micro, wait)
+    }
+
+    /// The same, where something may hold the micro-op up.
+    #[inline(always)]
+    fn looking(&mut self, micro: &Packed, wait: u64) -> u64 {
         let number = self.number;
         let free = start(wait)
-            .max(self.window.freed(number))
+            .max(behind(self.window.freed(number)))
             .max(self.serial)
             .max(self.registers_freed(micro));
-        let (decoded, renamed) = 'renamed: {
-            if self.flowing {
+        let renamed = 'renamed: {
+            let fetched = if self.flowing {
                 let fetched = self.fetch.take(0);
-                let decoded = fetched + self.fetch_to_decode;
-                let renamed = decoded + self.decode_to_rename;
-                if free <= renamed && self.scheduler.is_free(number, renamed) {
+                let renamed = fetched + self.fetch_to_decode + self.decode_to_rename;
+                if free <= renamed && self.window.schedulable(number) <= cycle(renamed) {
                     self.flowed = fetched;
-                    break 'renamed (decoded, renamed);
+                    break 'renamed renamed;
                 }
                 self.stop_flowing();
-                break 'renamed self.pass(fetched, free);
-            }
-            let fetched = self.fetch.take(self.fetch_queue.freed(number));
+                fetched
+            } else {
+                self.fetch.take(self.fetch_queue.freed(number))
+            };
             self.pass(fetched, free)
         };
-        let renamed = cycle(renamed);
-        let mut dispatched = renamed + self.p.rename_to_dispatch_cycles;
+        let dispatched = cycle(renamed) + self.p.rename_to_dispatch_cycles;
         if self.narrow_dispatch {
-            dispatched = cycle(self.dispatch.take(start(dispatched)));
+            return cycle(self.dispatch.take(start(dispatched)));
         }
-        Front {
-            decoded,
-            renamed,
-            dispatched,
+        dispatched
+    }
+
+    /// When the latest micro-op was decoded.
+    fn decoded(&self) -> u64 {
+        if self.flowing {
+            cycle(self.flowed + self.fetch_to_decode)
+        } else {
+            self.decode.cycle()
+        }
+    }
+
+    /// When the latest micro-op was renamed.
+    fn renamed(&self) -> u64 {
+        if self.flowing {
+            cycle(self.flowed) + self.fetch_to_rename_cycles
+        } else {
+            self.rename.cycle()
         }
     }
 
     /// Decode and rename, where they may hold up what was fetched; rename has what it needs at `free`.
-    #[inline(never)]
-    fn pass(&mut self, fetched: Slot, free: Slot) -> (Slot, Slot) {
+    #[inline(always)]
+    fn pass(&mut self, fetched: Slot, free: Slot) -> Slot {
         let number = self.number;
         let left = self
             .decode_blocked
@@ -400,12 +362,12 @@ impl OutOfOrder {
         let free = arrived.max(free);
         let before = self.rename.latest();
         let mut renamed = self.rename.take(free);
-        if !self.scheduler.is_free(number, renamed) {
+        if self.window.schedulable(number) > cycle(renamed) {
             let entered = self.scheduler.wait(number, cycle(free.max(before)));
             renamed = self.rename.postpone(renamed, start(entered));
         }
         self.rename_blocked.passed(arrived, renamed);
-        (decoded, renamed)
+        renamed
     }
 
     /// Whether what is fetched from `slot` on passes decode and rename without a wait, unless rename lacks something: all
@@ -433,6 +395,7 @@ impl OutOfOrder {
     /// Gives the stages the state in which the latest micro-op left them.
     fn stop_flowing(&mut self) {
         self.flowing = false;
+        self.clear = 0;
         let fetched = self.flowed;
         if fetched > 0 {
             self.to_decode.take(fetched);
@@ -445,100 +408,159 @@ impl OutOfOrder {
     /// When the operands are there, at the earliest at `dispatched`.
     #[inline(always)]
     fn operands(&self, micro: &Packed, dispatched: u64) -> u64 {
-        let ready = |register: u8| self.ready[usize::from(register) & (REGISTERS - 1)];
-        let [a, b, c, d, e] = micro.sources;
-        let operands = dispatched.max(ready(a)).max(ready(b));
-        let operands = operands.max(ready(c)).max(ready(micro.flags));
-        if micro.rare & (rare::SOURCES | rare::FLAGS_READ) == 0 {
+        let (few, more) = micro.sources.split_at(FEW_SOURCES);
+        let latest = |operands: u64, &source: &u8| operands.max(self.ready[usize::from(source)]);
+        let operands = few.iter().fold(dispatched, latest);
+        if micro.rare & rare::SOURCES == 0 {
             return operands;
         }
-        let groups = (0..5).filter(|i| micro.flags_read >> i & 1 == 1);
-        let flags = groups.map(|i| ready(FLAGS + i)).max().unwrap_or(0);
-        operands.max(ready(d)).max(ready(e)).max(flags)
+        more.iter().fold(operands, latest)
     }
 
-    /// Commits what is done at `done`.
+    /// Takes a micro-op out of the scheduler at `left`, and commits what is done at `done`.
     #[inline(always)]
-    fn finish(&mut self, micro: &Packed, done: u64) -> u64 {
-        let slot = self
-            .commit
-            .take(start(done + self.p.execute_to_commit_cycles + 1));
+    fn finish(&mut self, micro: &Packed, left: u64, done: u64) -> u64 {
+        let number = self.number;
+        let left = self.leave(left);
+        let slot = self.commit.take(start(done) + self.to_commit);
         let committed = cycle(slot);
-        self.window.set(self.number, behind(slot));
-        self.number += 1;
+        self.window.set(number, slot, left);
+        self.number = number + 1;
         self.write(micro, done, committed);
         committed
     }
 
-    /// What only computes.
-    #[inline(never)]
-    fn plain(&mut self, micro: &Packed) {
-        let front = self.front(micro, 0);
-        let operands = self.operands(micro, front.dispatched);
-        let issued = self.units.issue(&micro.needs, operands);
-        self.scheduler.leave(self.number, front.renamed, issued);
-        let latency = micro.needs.latency;
-        self.finish(micro, issued + u64::from(latency));
+    #[inline(always)]
+    fn leave(&mut self, cycle: u64) -> u64 {
+        let mut cycle = cycle;
+        if !self.scheduler.reaches(cycle) {
+            cycle = self.scheduler.catch_up(self.renamed(), cycle);
+        }
+        self.scheduler.leave(cycle)
     }
 
-    /// Loads and stores.
+    /// What only computes.
+    #[inline(always)]
+    fn plain(&mut self, micro: &Packed) {
+        let dispatched = self.front(micro, 0);
+        let operands = self.operands(micro, dispatched);
+        let issued = self.units.issue(&micro.needs, operands);
+        self.finish(micro, issued, issued + u64::from(micro.needs.latency));
+    }
+
+    /// Loads and stores of the instruction at `pc`.
     #[inline(never)]
-    fn memory_access(&mut self, micro: &Packed, step: &Step, accesses: &[Access]) {
-        let load = micro.is(traits::LOAD);
-        let mut again = 0;
-        loop {
-            let wait = if load {
-                self.load_queue.freed() + 1
-            } else {
-                // The store that frees the entry has been sent, or is now.
-                while self.store_count - self.sent_count >= self.store_queue.entries() {
-                    self.send();
-                }
-                // The ring holds those that were sent, behind as many as it has entries.
-                self.store_queue.ahead(self.store_count - self.sent_count) + 1
-            };
-            let front = self.front(micro, wait);
-            let mut operands = self
-                .operands(micro, front.dispatched)
-                .max(self.store_sets.wait(step.address, front.dispatched))
-                .max(self.fenced)
-                .max(again);
-            if micro.is(traits::NON_SPECULATIVE) {
-                operands = operands.max(self.oldest(front.dispatched));
-            }
-            let issued = self.units.issue(&micro.needs, operands);
-            let mut done = issued + 1;
-            if load && !micro.is(traits::NO_ACCESS) {
-                match self.load(micro, step, accesses, done) {
-                    Ok(answered) => done = answered,
-                    Err(conflict) => {
-                        // It came before a store that it needed: all from it on is fetched again.
-                        self.scheduler.leave(self.number, front.renamed, conflict);
-                        self.window.set(self.number, start(conflict + 1));
-                        self.number += 1;
-                        self.load_queue.push(conflict);
-                        self.violations += 1;
-                        again = conflict;
-                        self.restart(conflict + self.p.execute_to_commit_cycles + 2, true);
-                        continue;
-                    }
-                }
-            }
-            self.scheduler.leave(self.number, front.renamed, done);
-            let committed = self.finish(micro, done);
-            if load {
-                self.load_queue.push(committed);
-            } else {
-                self.store(micro, step, accesses, issued, done, committed);
-            }
-            return;
+    fn memory_access(&mut self, micro: &Packed, pc: u64, access: Option<&Access>) {
+        let span = span(micro, access);
+        if micro.is(traits::LOAD) {
+            self.load(micro, pc, span);
+        } else {
+            self.store(micro, pc, span);
         }
     }
 
+    #[inline(always)]
+    fn load(&mut self, micro: &Packed, pc: u64, span: Option<Span>) {
+        let mut again = 0;
+        loop {
+            let wait = self.load_queue.freed() + 1;
+            let dispatched = self.front(micro, wait);
+            let operands = self.operands(micro, dispatched).max(again);
+            let issued = self.issue_access(micro, pc, dispatched, operands);
+            match self.look_up(pc, span, issued + 1) {
+                Ok(done) => {
+                    let committed = self.finish(micro, done, done);
+                    self.load_queue.push(committed);
+                    return;
+                }
+                Err(conflict) => {
+                    self.load_again(conflict);
+                    again = conflict;
+                }
+            }
+        }
+    }
+
+    /// A load came before a store that it needed, which executes at `conflict`: all from it on is fetched again.
+    #[cold]
+    #[inline(never)]
+    fn load_again(&mut self, conflict: u64) {
+        let left = self.leave(conflict);
+        self.window.set(self.number, start(conflict), left);
+        self.number += 1;
+        self.clear = 0;
+        self.ascending = self.number + self.window.entries();
+        self.load_queue.push(conflict);
+        self.violations += 1;
+        self.restart(conflict + self.p.execute_to_commit_cycles + 2, true);
+    }
+
+    #[inline(always)]
+    fn store(&mut self, micro: &Packed, pc: u64, span: Option<Span>) {
+        let wait = self.stores.freed(&mut self.memory) + 1;
+        let dispatched = self.front(micro, wait);
+        let operands = self.operands(micro, dispatched);
+        let issued = self.issue_access(micro, pc, dispatched, operands);
+        let executed = issued + 1;
+        let committed = self.finish(micro, executed, executed);
+        self.store_sets.store(pc, issued, executed);
+        let (address, end) = span.unwrap_or((0, 0));
+        self.stores.push(Store {
+            address,
+            end,
+            pc,
+            executed,
+            committed,
+        });
+    }
+
+    /// Issues a load or store that has its operands.
+    #[inline(always)]
+    fn issue_access(&mut self, micro: &Packed, pc: u64, dispatched: u64, operands: u64) -> u64 {
+        let mut operands = operands
+            .max(self.store_sets.wait(pc, dispatched))
+            .max(self.fenced);
+        if micro.is(traits::NON_SPECULATIVE) {
+            operands = operands.max(self.oldest(dispatched));
+        }
+        self.units.issue(&micro.needs, operands)
+    }
+
+    /// When the value of a load that executes at `now` is there, or when the store executes that it should have waited
+    /// for.
+    #[inline(always)]
+    fn look_up(&mut self, pc: u64, span: Option<Span>, mut now: u64) -> Result<u64, u64> {
+        let Some((address, end)) = span else {
+            return Ok(now);
+        };
+        self.stores.send_before(now, &mut self.memory);
+        match self.stores.find((address, end), &mut now, &mut self.memory) {
+            Found::Nothing => {}
+            Found::Value => {
+                self.forwarded += 1;
+                return Ok(now + 1);
+            }
+            Found::Conflict {
+                executed,
+                pc: store,
+            } => {
+                self.store_sets.met(store, pc);
+                return Err(executed);
+            }
+        }
+        let done = self.memory.data(pc, address, now, false, 2);
+        if address / LINE == (end - 1) / LINE {
+            return Ok(done);
+        }
+        Ok(done.max(self.memory.data(pc, end - 1, now, false, 2)))
+    }
+
     /// When a micro-op that must be the oldest issues: older stores are done, and commit has found it and told.
+    #[inline(never)]
     fn oldest(&mut self, dispatched: u64) -> u64 {
-        self.send_all();
-        dispatched.max(self.commit.cycle() + 1).max(self.drained) + 2
+        self.stores.send_all(&mut self.memory);
+        let committed = self.commit.cycle() + 1;
+        dispatched.max(committed).max(self.stores.drained()) + 2
     }
 
     /// Branches, fences, and what serialises.
@@ -546,27 +568,27 @@ impl OutOfOrder {
     fn special(&mut self, micro: &Packed, step: &Step, taken: bool, target: u64) {
         let mut wait = 0;
         if micro.is(traits::SERIAL_BEFORE) {
-            self.send_all();
-            wait = self.commit.cycle().max(self.drained) + 1;
+            self.stores.send_all(&mut self.memory);
+            wait = self.commit.cycle().max(self.stores.drained()) + 1;
         }
-        let front = self.front(micro, wait);
-        let mut operands = self.operands(micro, front.dispatched);
+        let dispatched = self.front(micro, wait);
+        let mut operands = self.operands(micro, dispatched);
         if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
-            operands = operands.max(self.oldest(front.dispatched));
+            operands = operands.max(self.oldest(dispatched));
         }
         let issued = self.units.issue(&micro.needs, operands);
-        self.scheduler.leave(self.number, front.renamed, issued);
         let done = issued + u64::from(micro.needs.latency);
-        let committed = self.finish(micro, done);
+        let committed = self.finish(micro, issued, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
-            self.branch(micro, step, front, done, taken, target);
+            self.branch(micro, step, done, taken, target);
         }
         if micro.is(traits::FENCE) {
             self.fenced = done;
         }
         if micro.is(traits::SERIAL_AFTER) {
-            self.send_all();
-            self.serial = start(committed.max(self.drained) + 1);
+            self.stores.send_all(&mut self.memory);
+            self.serial = start(committed.max(self.stores.drained()) + 1);
+            self.clear = 0;
         }
         if micro.is(traits::SYSCALL) {
             self.restart(committed + self.p.trap_cycles + 3, false);
@@ -577,7 +599,7 @@ impl OutOfOrder {
     fn registers_freed(&self, micro: &Packed) -> u64 {
         let mut freed = 0;
         if self.few_registers {
-            freed = self.registers[usize::from(micro.file) % 3].freed();
+            freed = self.registers[usize::from(micro.file) % STOCKS].freed();
         }
         if self.few_flags && micro.flags_written != 0 {
             freed = freed.max(self.flag_registers.freed());
@@ -587,13 +609,13 @@ impl OutOfOrder {
 
     #[inline(always)]
     fn write(&mut self, micro: &Packed, done: u64, committed: u64) {
-        self.ready[usize::from(micro.destinations[0]) & (REGISTERS - 1)] = done;
-        let flags = usize::from(micro.flags_to);
-        self.ready[flags & (REGISTERS - 1)] = done;
-        self.ready[(flags + 1) & (REGISTERS - 1)] = done;
-        self.ready[(flags + 6) & (REGISTERS - 1)] = done.max(self.other_flags);
+        self.ready[usize::from(micro.destinations[0])] = done;
+        let flags = usize::from(micro.flags_to & 127);
+        self.ready[flags] = done;
+        self.ready[flags + 1] = done;
+        self.ready[flags + 6] = done;
         if self.few_registers {
-            self.registers[usize::from(micro.file) % 3].push(committed);
+            self.registers[usize::from(micro.file) % STOCKS].push(committed);
         }
         if self.few_flags | (micro.rare & (rare::DESTINATIONS | rare::FLAGS_WRITTEN) != 0) {
             self.write_more(micro, done, committed);
@@ -603,7 +625,7 @@ impl OutOfOrder {
     #[inline(never)]
     fn write_more(&mut self, micro: &Packed, done: u64, committed: u64) {
         for register in micro.destinations[1..].iter().filter(|&&r| r != NONE) {
-            self.ready[usize::from(*register) & (REGISTERS - 1)] = done;
+            self.ready[usize::from(*register)] = done;
             if self.few_registers && file(*register) != 0 {
                 self.registers[file(*register)].push(committed);
             }
@@ -616,177 +638,9 @@ impl OutOfOrder {
             }
         }
         let at = |i: usize| self.ready[usize::from(FLAGS) + i];
-        self.other_flags = at(2).max(at(3)).max(at(4));
-        self.ready[usize::from(ALL_FLAGS)] = self.other_flags.max(at(0)).max(at(1));
-    }
-
-    fn access(micro: &Packed, accesses: &[Access]) -> Option<(u64, u64)> {
-        let access = accesses
-            .get(usize::from(micro.access))
-            .or(accesses.last())
-            .filter(|a| a.size > 0)?;
-        let address = access.addr.wrapping_add(micro.offset.into());
-        Some((address, address.wrapping_add(micro.size.into())))
-    }
-
-    /// Executes a load at `now`: when its value is there, or when the store executes that it should have waited for.
-    #[inline]
-    fn load(
-        &mut self,
-        micro: &Packed,
-        step: &Step,
-        accesses: &[Access],
-        now: u64,
-    ) -> Result<u64, u64> {
-        let Some((address, end)) = Self::access(micro, accesses) else {
-            return Ok(now);
-        };
-        let mut now = now;
-        self.send_before(now);
-        let granule = |a: u64| (a >> GRANULE_SHIFT) as usize & (GRANULES - 1);
-        let newest =
-            self.by_granule[granule(address)].max(self.by_granule[granule(end - 1)]) as usize;
-        if newest > self.sent_count
-            && let Some(answer) = self.search(step, address, end, &mut now, newest)?
-        {
-            return Ok(answer);
-        }
-        let done = self.memory.data(step.address, address, now, false, 2);
-        if address / LINE == (end - 1) / LINE {
-            return Ok(done);
-        }
-        Ok(done.max(self.memory.data(step.address, end - 1, now, false, 2)))
-    }
-
-    /// Looks for stores that the load needs, the youngest first.
-    fn search(
-        &mut self,
-        step: &Step,
-        address: u64,
-        end: u64,
-        now: &mut u64,
-        newest: usize,
-    ) -> Result<Option<u64>, u64> {
-        let mut conflict: Option<Store> = None;
-        let mut i = newest;
-        while i > self.sent_count {
-            i -= 1;
-            let store = self.stores[i & (self.stores.len() - 1)];
-            if store.end == 0 {
-                continue;
-            }
-            let near = address >> GRANULE_SHIFT <= (store.end - 1) >> GRANULE_SHIFT
-                && (end - 1) >> GRANULE_SHIFT >= store.address >> GRANULE_SHIFT;
-            if !near {
-                continue;
-            }
-            if store.executed > *now {
-                if conflict.is_none_or(|c| store.executed < c.executed) {
-                    conflict = Some(store);
-                }
-                continue;
-            }
-            if conflict.is_some() || end <= store.address || address >= store.end {
-                continue;
-            }
-            if store.address <= address && end <= store.end {
-                self.forwarded += 1;
-                return Ok(Some(*now + 1));
-            }
-            // Part of the value is in the queue: the load tries again once the store has been sent.
-            while self.sent_count <= i {
-                self.send();
-            }
-            *now = (*now).max(self.sent + 2);
-        }
-        match conflict {
-            None => Ok(None),
-            Some(store) => {
-                self.store_sets.met(store.pc, step.address);
-                Err(store.executed)
-            }
-        }
-    }
-
-    /// Puts a store into its queue.
-    #[inline]
-    fn store(
-        &mut self,
-        micro: &Packed,
-        step: &Step,
-        accesses: &[Access],
-        issued: u64,
-        done: u64,
-        committed: u64,
-    ) {
-        self.store_sets.store(step.address, issued, done);
-        let access = if micro.is(traits::NO_ACCESS) {
-            None
-        } else {
-            Self::access(micro, accesses)
-        };
-        let (address, end) = access.unwrap_or((0, 0));
-        self.stores[self.store_count & (self.stores.len() - 1)] = Store {
-            address,
-            end,
-            pc: step.address,
-            executed: done,
-            committed,
-        };
-        self.store_count += 1;
-        if end != 0 {
-            let granule = |a: u64| (a >> GRANULE_SHIFT) as usize & (GRANULES - 1);
-            self.by_granule[granule(address)] = self.store_count as u64;
-            self.by_granule[granule(end - 1)] = self.store_count as u64;
-        }
-    }
-
-    /// When the oldest store that has not been sent will be.
-    #[inline(always)]
-    fn next_sent(&self) -> u64 {
-        let store = &self.stores[self.sent_count & (self.stores.len() - 1)];
-        let sent = (store.committed + 2).max(self.sent);
-        if self.total_store_order {
-            sent.max(self.drained)
-        } else {
-            sent
-        }
-    }
-
-    /// Sends the oldest store that has not been sent.
-    fn send(&mut self) {
-        let store = self.stores[self.sent_count & (self.stores.len() - 1)];
-        self.sent = self.next_sent();
-        self.sent_count += 1;
-        let mut answered = self.sent;
-        if store.end != 0 {
-            answered = self
-                .memory
-                .data(store.pc, store.address, self.sent, true, 0);
-            if store.address / LINE != (store.end - 1) / LINE {
-                answered =
-                    answered.max(
-                        self.memory
-                            .data(store.pc, store.end - 1, self.sent, true, 0),
-                    );
-            }
-        }
-        self.drained = self.drained.max(answered);
-        self.store_queue.push(self.drained);
-    }
-
-    /// Sends what goes to the cache before this cycle.
-    #[inline(always)]
-    fn send_before(&mut self, cycle: u64) {
-        while self.sent_count < self.store_count && self.next_sent() < cycle {
-            self.send();
-        }
-    }
-
-    fn send_all(&mut self) {
-        while self.sent_count < self.store_count {
-            self.send();
-        }
+        let (arithmetic, other) = (at(0).max(at(1)), at(2).max(at(3)).max(at(4)));
+        self.ready[usize::from(ARITHMETIC_FLAGS)] = arithmetic;
+        self.ready[usize::from(OTHER_FLAGS)] = other;
     }
 
     #[inline(always)]
@@ -794,14 +648,10 @@ impl OutOfOrder {
         &mut self,
         micro: &Packed,
         step: &Step,
-        front: Front,
         done: u64,
         taken: bool,
         target: u64,
     ) {
-        let Front {
-            decoded, renamed, ..
-        } = front;
         let inside = micro.is(traits::MICRO_BRANCH);
         let kind = if inside {
             BranchKind::Conditional
@@ -825,7 +675,7 @@ impl OutOfOrder {
         let seen_at_decode =
             direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
-            let decoded = cycle(decoded);
+            let decoded = self.decoded();
             self.fetch_ahead(step.end, decoded + 1);
             self.restart(decoded + 2, inside);
             return;
@@ -845,10 +695,30 @@ impl OutOfOrder {
         // Until then the wrong path comes in, as fast as the front end has been, as long as the window has room; then it
         // leaves the window, and only after that rename goes on.
         let (micros, cycles) = self.front_rate;
-        let came = (done - renamed) * micros / cycles.max(1);
-        let room = self.p.rob_entries - self.window.later_than(self.number, start(done + 1));
+        let came = (done - self.renamed()) * micros / cycles.max(1);
+        let room = self.p.rob_entries - self.window.not_before(self.number, start(done + 1));
         let clearing = came.min(room).div_ceil(self.p.squash_width);
         self.serial = self.serial.max(start(cleared + clearing + 1));
+        self.clear = 0;
+    }
+
+    /// Passes one micro-op of an instruction through the pipeline. `taken` and `target` are for branches.
+    fn micro(
+        &mut self,
+        micro: &Packed,
+        step: &Step,
+        accesses: &[Access],
+        taken: bool,
+        target: u64,
+    ) {
+        if micro.traits == 0 {
+            self.plain(micro);
+        } else if micro.is(traits::LOAD | traits::STORE) {
+            let access = accesses.get(usize::from(micro.access));
+            self.memory_access(micro, step.address, access.or(accesses.last()));
+        } else {
+            self.special(micro, step, taken, target);
+        }
     }
 
     fn all(&mut self, micros: &[Packed], step: &Step, accesses: &[Access]) {
@@ -859,8 +729,53 @@ impl OutOfOrder {
         }
     }
 
+    /// Passes a whole block through the pipeline, run by run; `accesses` are all that it makes.
+    #[inline(always)]
+    fn block(&mut self, block: &Block, accesses: &[Access], next: u64) {
+        self.look_ahead(&block.demand);
+        for run in &block.runs {
+            if run.special {
+                for step in &block.steps[run.steps.start as usize..run.steps.end as usize] {
+                    let own = step.first_access()..step.first_access() + step.accesses().unwrap_or(0);
+                    self.step(block, step, accesses.get(own).unwrap_or(&[]), next);
+                }
+                continue;
+            }
+            self.bring(run.address, run.end, run.head);
+            let count = u64::from(run.demand.micros);
+            self.group += count - run.head;
+            self.micro_ops += count;
+            if self.number >= self.clear {
+                self.look_ahead(&run.demand);
+            }
+            let micros = &block.micros[run.micros.start as usize..run.micros.end as usize];
+            for micro in micros {
+                if micro.traits == 0 {
+                    self.plain(micro);
+                    continue;
+                }
+                let Some(step) = block.steps.get(usize::from(micro.step)) else {
+                    continue;
+                };
+                if micro.is(traits::LOAD | traits::STORE) {
+                    let access = accesses.get(usize::from(micro.place));
+                    self.memory_access(micro, step.address, access);
+                } else {
+                    let (taken, target) = if step.branch == BranchKind::None {
+                        (micro.is(traits::TAKEN), inside(step, 1))
+                    } else {
+                        (taken(step, next), next)
+                    };
+                    self.special(micro, step, taken, target);
+                }
+            }
+        }
+        // What has been found out holds for whole runs only.
+        self.clear = 0;
+    }
+
     fn step(&mut self, block: &Block, step: &Step, accesses: &[Access], next: u64) {
-        self.bring(step.address, step.end, block.micros(step).len());
+        self.bring(step.address, step.end, block.micros(step).len() as u64);
         let micros = block.micros(step);
         match step.repeats {
             Repeats::Steps { body, tail, steps } => {
@@ -881,7 +796,7 @@ impl OutOfOrder {
                 self.all(&micros[tail..], step, accesses);
             }
             _ if step.branch != BranchKind::None => {
-                let taken = step.branch != BranchKind::Conditional || next != step.end;
+                let taken = taken(step, next);
                 self.micro_ops += micros.len() as u64;
                 for micro in micros {
                     self.micro(micro, step, accesses, taken, next);
@@ -906,7 +821,7 @@ impl OutOfOrder {
         let (body, tail, skip) = (usize::from(body), usize::from(tail), usize::from(skip));
         let top = inside(step, body);
         if self.repeating != step.address {
-            self.bring(step.address, step.end, block.micros(step).len());
+            self.bring(step.address, step.end, block.micros(step).len() as u64);
             let nothing = repeats == 0 && ends;
             self.all(&micros[..skip - 1], step, accesses);
             self.micro_ops += 1;
@@ -948,6 +863,19 @@ impl OutOfOrder {
     }
 }
 
+/// Whether a branch goes elsewhere if `next` comes next.
+fn taken(step: &Step, next: u64) -> bool {
+    step.branch != BranchKind::Conditional || next != step.end
+}
+
+/// The bytes that a micro-op accesses, if it does.
+#[inline(always)]
+fn span(micro: &Packed, access: Option<&Access>) -> Option<Span> {
+    let access = access.filter(|a| a.size > 0 && !micro.is(traits::NO_ACCESS))?;
+    let address = access.addr.wrapping_add(micro.offset.into());
+    Some((address, address.wrapping_add(micro.size.into())))
+}
+
 /// A target inside the microcode of an instruction: no address of a program.
 fn inside(step: &Step, micro: usize) -> u64 {
     step.address | (micro as u64) << 56
@@ -958,11 +886,19 @@ impl Timing for OutOfOrder {
     type Block = Block;
 
     fn prepare(&self, instructions: &[Instruction]) -> Block {
-        Block::new(instructions, &self.units)
+        Block::new(instructions, &self.units, self.p.fetch_buffer_bytes)
     }
 
     fn retire(&mut self, block: &Block, retired: Retired<'_>) {
         let mut accesses = retired.accesses;
+        if retired.count == block.steps.len()
+            && retired.repeats == 0
+            && accesses.len() == block.accesses
+            && !block.runs.is_empty()
+        {
+            self.block(block, accesses, retired.next);
+            return;
+        }
         let end = retired.first + retired.count;
         for step in &block.steps[retired.first..end] {
             if matches!(step.repeats, Repeats::Iterations { .. }) {

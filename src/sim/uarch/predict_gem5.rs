@@ -11,8 +11,9 @@
 //!
 //! What gem5 does by drawing numbers is done by counting here.
 use super::crack_gem5::BranchKind;
-use super::folding::{Folding, LOG_SIZES, PATH_BITS, TABLES};
+use super::folding::{Folding, LANES, LOG_SIZES, PATH_BITS, TABLES};
 use crate::sim::machine::{BranchUnit, Directions};
+use std::sync::Arc;
 
 const SHIFT: u32 = 2;
 
@@ -300,8 +301,8 @@ impl Tournament {
 /// The shortest history of the tagged tables.
 const SHORTEST: u64 = 4;
 /// All tagged tables in one: where each begins.
-const OFFSETS: [u16; TABLES + 1] = {
-    let mut offsets = [0; TABLES + 1];
+const OFFSETS: [u16; LANES] = {
+    let mut offsets = [0; LANES];
     let mut t = 2;
     while t <= TABLES {
         offsets[t] = offsets[t - 1] + (1 << LOG_SIZES[t - 1]);
@@ -332,8 +333,8 @@ struct LoopEntry {
 /// The latest prediction, which the update refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Latest {
-    indices: [u16; TABLES + 1],
-    tags: [u16; TABLES + 1],
+    indices: [u16; LANES],
+    tags: [u16; LANES],
     hit: u8,
     alternative: u8,
     alternative_taken: bool,
@@ -350,7 +351,8 @@ struct Latest {
 struct Ltage {
     /// With the loop predictor.
     with_loops: bool,
-    folding: Folding,
+    /// Shared by all copies of the core: it is constant, and large.
+    folding: Arc<Folding>,
     bimodal: Box<[bool]>,
     hysteresis: Box<[bool]>,
     tables: Box<[Tagged; ENTRIES]>,
@@ -368,7 +370,7 @@ impl Ltage {
     fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
             with_loops,
-            folding: Folding::new(&lengths(SHORTEST, sizes.history_max)),
+            folding: Arc::new(Folding::new(&lengths(SHORTEST, sizes.history_max))),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
             tables: vec![Tagged::default(); ENTRIES]
@@ -402,13 +404,18 @@ impl Ltage {
         let pc = (address >> SHIFT) as u32;
         let mut l = Latest::default();
         let (indices, tags) = self.folding.hash(pc, self.history, self.path);
-        let mut matches = 0u32;
-        for t in 1..=TABLES {
-            l.indices[t] = indices[t] + OFFSETS[t];
-            l.tags[t] = tags[t];
-            let entry = self.tables[l.indices[t] as usize & (ENTRIES - 1)];
-            matches |= u32::from(entry.tag == tags[t]) << t;
+        l.tags = tags;
+        for (place, (index, offset)) in l.indices.iter_mut().zip(indices.iter().zip(OFFSETS)) {
+            *place = index + offset;
         }
+        let mut found = [0; LANES];
+        for t in 1..=TABLES {
+            found[t] = self.tables[l.indices[t] as usize & (ENTRIES - 1)].tag;
+        }
+        let matching = |t: usize| u16::from(found[t] == tags[t]) << t;
+        let matches = (0..LANES).fold(0, |matches, t| matches | matching(t));
+        // Bits of no table do not count.
+        let matches = u32::from(matches) & ((2 << TABLES) - 2);
         l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
         // The matching tables of the longest histories; bit 0 stands for the bimodal table, which always matches.
         let longest = |matches: u32| (matches | 1).ilog2() as usize;

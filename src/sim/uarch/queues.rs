@@ -37,13 +37,55 @@ pub(super) fn behind(slot: Slot) -> Slot {
 /// cycle, but behind what came before it in that cycle, so no slot is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
+    step: Slot,
+    latest: Slot,
+}
+
+impl Stage {
+    pub(super) fn new(width: u64) -> Self {
+        Self {
+            step: CYCLE.div_ceil(width),
+            latest: 0,
+        }
+    }
+
+    /// The first slot that is not before `earliest` and behind the one given last. Nothing comes in cycle 0.
+    #[inline(always)]
+    pub(super) fn take(&mut self, earliest: Slot) -> Slot {
+        self.latest = (self.latest + self.step).max(earliest);
+        self.latest
+    }
+
+    /// Gives a later slot instead of `slot`, the latest.
+    #[inline(always)]
+    pub(super) fn postpone(&mut self, slot: Slot, earliest: Slot) -> Slot {
+        self.latest = slot.max(earliest);
+        self.latest
+    }
+
+    /// The slot given last.
+    #[inline(always)]
+    pub(super) fn latest(&self) -> Slot {
+        self.latest
+    }
+
+    /// The cycle of the slot given last.
+    #[inline(always)]
+    pub(super) fn cycle(&self) -> u64 {
+        cycle(self.latest)
+    }
+}
+
+/// A [`Stage`] that nothing comes before, and that can go on elsewhere: fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
     /// The first slot that has not been given.
     next: Slot,
     step: Slot,
     latest: Slot,
 }
 
-impl Stage {
+impl Source {
     pub(super) fn new(width: u64) -> Self {
         Self {
             next: 0,
@@ -61,17 +103,13 @@ impl Stage {
         slot
     }
 
-    /// Gives a later slot instead of `slot`, the latest.
-    pub(super) fn postpone(&mut self, slot: Slot, earliest: Slot) -> Slot {
-        if earliest <= slot {
-            return slot;
-        }
-        self.latest = earliest;
-        self.next = earliest + self.step;
-        earliest
+    /// The first slot that has not been given.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Slot {
+        self.next
     }
 
-    /// The slot given last.
+    /// The slot given last, or where the stage is to go on.
     #[inline(always)]
     pub(super) fn latest(&self) -> Slot {
         self.latest
@@ -83,17 +121,39 @@ impl Stage {
         cycle(self.latest)
     }
 
-    /// The cycle of the first slot that has not been given.
-    #[inline(always)]
-    pub(super) fn next_cycle(&self) -> u64 {
-        cycle(self.next)
-    }
-
     /// Goes on at `cycle`, with all of its slots.
     #[inline(always)]
     pub(super) fn restart(&mut self, cycle: u64) {
         self.next = start(cycle);
         self.latest = self.next;
+    }
+}
+
+/// Divides by a width, by multiplying: division is slow on the host, and this one is asked for at every line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Divider {
+    width: u64,
+    inverse: u64,
+}
+
+impl Divider {
+    /// For a width from 1 to 64.
+    pub(super) fn new(width: u64) -> Self {
+        Self {
+            width,
+            inverse: (1 << 32) / width + 1,
+        }
+    }
+
+    /// `count / width`, rounded up.
+    #[inline(always)]
+    pub(super) fn div_ceil(self, count: u64) -> u64 {
+        // The inverse is too large by 2^-32 at most, so the product by count / 2^32: less than 1 / width up to here.
+        if count < 1 << 24 {
+            (count + self.width - 1) * self.inverse >> 32
+        } else {
+            count.div_ceil(self.width)
+        }
     }
 }
 
@@ -137,22 +197,22 @@ impl Blocked {
     }
 }
 
-/// Most micro-ops that any of the histories looks back.
-const MOST: usize = 2048;
+/// Most entries that any of the histories looks back.
+const MOST: usize = 4096;
 
-/// A time for each of the latest micro-ops, by their numbers.
+/// A time for each of the latest entries, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct History {
-    slots: Box<[Slot; MOST]>,
+    slots: Box<[u64; MOST]>,
     /// As short as it can be, to stay in the host's cache.
     mask: usize,
     back: usize,
 }
 
 impl History {
-    /// One that looks back by `entries` micro-ops: when the entry that a new one needs became free.
+    /// One that looks back by `entries`: when the entry that a new one needs became free.
     pub(super) fn new(entries: u64) -> Self {
-        let size = (entries as usize + 1).next_power_of_two();
+        let size = (entries as usize).next_power_of_two();
         assert!(size <= MOST, "the table of keys bounds all queues");
         Self {
             slots: vec![0; MOST]
@@ -168,23 +228,85 @@ impl History {
         self.back
     }
 
-    /// The time of the micro-op that many before this one; 0 if there is none.
+    /// The time of the one that many before this one; 0 if there is none.
     #[inline(always)]
-    pub(super) fn freed(&self, number: usize) -> Slot {
+    pub(super) fn freed(&self, number: usize) -> u64 {
         self.slots[number.wrapping_sub(self.back) & self.mask & (MOST - 1)]
     }
 
     #[inline(always)]
-    pub(super) fn set(&mut self, number: usize, slot: Slot) {
-        self.slots[number & self.mask & (MOST - 1)] = slot;
+    pub(super) fn set(&mut self, number: usize, time: u64) {
+        self.slots[number & self.mask & (MOST - 1)] = time;
+    }
+}
+
+/// What the window keeps of a micro-op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Passed {
+    /// The slot in which it commits.
+    commit: Slot,
+    /// The cycle from which it and all before it have left the scheduler.
+    left: u64,
+}
+
+/// The latest micro-ops, by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    passed: Box<[Passed; MOST]>,
+    /// As short as it can be, to stay in the host's cache.
+    mask: usize,
+    window: usize,
+    scheduler: usize,
+}
+
+impl Window {
+    /// One that looks back by the entries of window and scheduler.
+    pub(super) fn new(window: u64, scheduler: u64) -> Self {
+        let size = (window.max(scheduler) as usize).next_power_of_two();
+        assert!(size <= MOST, "the table of keys bounds all queues");
+        Self {
+            passed: vec![Passed::default(); MOST]
+                .into_boxed_slice()
+                .try_into()
+                .expect("a vector of as many elements as the array has"),
+            mask: size - 1,
+            window: window as usize,
+            scheduler: scheduler as usize,
+        }
     }
 
-    /// How many of the latest entries before this micro-op are free only after this time.
-    pub(super) fn later_than(&self, number: usize, slot: Slot) -> u64 {
-        let (mut low, mut high) = (0, self.back);
+    pub(super) fn entries(&self) -> usize {
+        self.window
+    }
+
+    #[inline(always)]
+    fn before(&self, number: usize, count: usize) -> &Passed {
+        &self.passed[number.wrapping_sub(count) & self.mask & (MOST - 1)]
+    }
+
+    /// The slot in which the micro-op committed whose entry of the window this one needs; 0 if it was unused.
+    #[inline(always)]
+    pub(super) fn freed(&self, number: usize) -> Slot {
+        self.before(number, self.window).commit
+    }
+
+    /// From which cycle the scheduler surely has an entry for this micro-op.
+    #[inline(always)]
+    pub(super) fn schedulable(&self, number: usize) -> u64 {
+        self.before(number, self.scheduler).left
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, number: usize, commit: Slot, left: u64) {
+        self.passed[number & self.mask & (MOST - 1)] = Passed { commit, left };
+    }
+
+    /// How many of the latest micro-ops before this one commit in this slot or a later one.
+    pub(super) fn not_before(&self, number: usize, slot: Slot) -> u64 {
+        let (mut low, mut high) = (0, self.window);
         while low < high {
             let middle = (low + high).div_ceil(2);
-            if self.slots[number.wrapping_sub(middle) & self.mask & (MOST - 1)] > slot {
+            if self.before(number, middle).commit >= slot {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -194,47 +316,41 @@ impl History {
     }
 }
 
-/// The latest times of a queue that empties in order: as many as it has entries.
+/// The latest times of a queue that empties in order, and how many there have been.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ring {
-    times: Box<[u64]>,
-    /// The oldest, which the next replaces.
-    at: usize,
+    times: History,
+    count: usize,
 }
 
 impl Ring {
     pub(super) fn new(entries: u64) -> Self {
         Self {
-            times: vec![0; entries as usize].into(),
-            at: 0,
+            times: History::new(entries),
+            count: 0,
         }
     }
 
     pub(super) fn entries(&self) -> usize {
-        self.times.len()
+        self.times.entries()
     }
 
     /// When the entry that the next one needs became free; 0 while there are unused ones.
     #[inline(always)]
     pub(super) fn freed(&self) -> u64 {
-        self.times[self.at]
+        self.ahead(0)
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, time: u64) {
-        self.times[self.at] = time;
-        let next = self.at + 1;
-        self.at = if next == self.times.len() { 0 } else { next };
+        self.times.set(self.count, time);
+        self.count += 1;
     }
 
-    /// The entry that was pushed `count` entries after the oldest.
+    /// When the entry became free that is needed `count` entries behind the next one: less than there are.
+    #[inline(always)]
     pub(super) fn ahead(&self, count: usize) -> u64 {
-        let i = self.at + count;
-        self.times[if i >= self.times.len() {
-            i - self.times.len()
-        } else {
-            i
-        }]
+        self.times.freed(self.count + count)
     }
 }
 
@@ -245,27 +361,40 @@ mod tests {
     #[test]
     fn a_stage_gives_its_width_a_cycle_whatever_the_width() {
         for width in [1, 2, 3, 5, 8, 64] {
-            let mut stage = Stage::new(width);
+            let (mut stage, mut source) = (Stage::new(width), Source::new(width));
             for i in 0..1000 {
                 assert_eq!(cycle(stage.take(start(7))), 7 + i / width, "width {width}");
+                assert_eq!(cycle(source.take(start(7))), 7 + i / width, "width {width}");
             }
             assert_eq!(cycle(stage.take(start(100_000))), 100_000);
-            assert_eq!(stage.next_cycle() > stage.cycle(), width == 1);
-            stage.restart(200_000);
-            assert_eq!(cycle(stage.take(0)), 200_000);
+            assert_eq!(cycle(source.take(start(100_000))), 100_000);
+            assert_eq!(cycle(source.next()) > source.cycle(), width == 1);
+            source.restart(200_000);
+            assert_eq!(cycle(source.take(0)), 200_000);
         }
     }
 
     #[test]
-    fn a_history_knows_when_entries_are_free() {
-        let mut history = History::new(5);
-        assert_eq!((history.freed(0), history.later_than(0, 0)), (0, 0));
+    fn a_window_knows_when_entries_are_free() {
+        let mut window = Window::new(5, 3);
+        assert_eq!((window.freed(0), window.not_before(0, 1)), (0, 0));
         for (i, time) in [10, 20, 20, 30, 40, 50, 60].into_iter().enumerate() {
-            history.set(i, time);
+            window.set(i, time, 7 * time);
         }
-        assert_eq!(history.freed(7), 20);
-        let later = [0, 20, 29, 30, 59, 60].map(|time| history.later_than(7, time));
+        assert_eq!((window.freed(7), window.schedulable(7)), (20, 280));
+        let later = [1, 21, 30, 31, 60, 61].map(|time| window.not_before(7, time));
         assert_eq!(later, [5, 4, 4, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_divider_rounds_up_whatever_the_width() {
+        for width in 1..=64 {
+            let divider = Divider::new(width);
+            let far = (1 << 24) - 100;
+            for count in (0..1000).chain(far..far + 200) {
+                assert_eq!(divider.div_ceil(count), count.div_ceil(width), "{count} / {width}");
+            }
+        }
     }
 
     #[test]

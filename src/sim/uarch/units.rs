@@ -1,6 +1,5 @@
 //! The out-of-order part of a pipeline: the scheduler's entries, and the units and issue slots of each cycle.
 use super::micro::{Class, Micro};
-use super::queues::{History, Slot, start};
 use crate::sim::machine::OutOfOrderCore;
 
 /// Cycles ahead for which units and scheduler entries are booked.
@@ -46,6 +45,8 @@ const FULL: u64 = 64 * COUNT;
 /// The unit of what needs none: never busy.
 const NO_UNIT: u64 = 1 << 39;
 const UNITS: u64 = COUNT - 1;
+/// Busy when no slot is left.
+const EVERY_UNIT: u64 = UNITS | NO_UNIT;
 const TAG: u32 = 40;
 const _: () = assert!(Class::COUNT <= 32);
 
@@ -91,15 +92,12 @@ impl Units {
         self.needs[micro.class as usize]
     }
 
+    /// What is taken of a cycle.
     #[inline(always)]
     fn slot(&self, cycle: u64) -> u64 {
-        let empty = (cycle >> HORIZON.trailing_zeros() << TAG) | self.empty;
-        let slot = self.slots[cycle as usize & (HORIZON - 1)];
-        if (slot ^ empty) >> TAG == 0 {
-            slot
-        } else {
-            empty
-        }
+        let slot = self.slots[cycle as usize & (HORIZON - 1)] ^ number(cycle);
+        // The number of another turn of the index leaves bits up there: nothing has been taken of this one.
+        if slot >> TAG == 0 { slot } else { self.empty }
     }
 
     /// Issues a micro-op at the first cycle from `earliest` on that has a slot and a unit. Units take turns.
@@ -109,7 +107,7 @@ impl Units {
         let (slot, free) = loop {
             let slot = self.slot(cycle);
             let free = needs.units & !slot;
-            if free != 0 && slot & FULL == 0 {
+            if free != 0 {
                 break (slot, free);
             }
             cycle += 1;
@@ -119,7 +117,11 @@ impl Units {
         let next = if next == 0 { free } else { next };
         let unit = next & next.wrapping_neg();
         *behind = (unit << 1).wrapping_neg();
-        self.slots[cycle as usize & (HORIZON - 1)] = (slot + COUNT) | (unit & UNITS);
+        let mut slot = (slot + COUNT) | (unit & UNITS);
+        if slot & FULL != 0 {
+            slot |= EVERY_UNIT;
+        }
+        self.slots[cycle as usize & (HORIZON - 1)] = slot ^ number(cycle);
         if needs.holds {
             self.hold(unit & UNITS, cycle, needs.latency);
         }
@@ -129,20 +131,26 @@ impl Units {
     #[inline(never)]
     fn hold(&mut self, unit: u64, cycle: u64, latency: u8) {
         for held in cycle + 1..cycle + u64::from(latency) {
-            self.slots[held as usize & (HORIZON - 1)] = self.slot(held) | unit;
+            self.slots[held as usize & (HORIZON - 1)] = (self.slot(held) | unit) ^ number(held);
         }
     }
 }
 
+/// The turn of the index that a cycle lies in, as it stands in a slot.
+#[inline(always)]
+fn number(cycle: u64) -> u64 {
+    cycle >> HORIZON.trailing_zeros() << TAG
+}
+
 /// How many micro-ops stand in the scheduler: they leave it out of order.
 ///
-/// A history answers the common case: if all but the latest `entries - 1` have left, one entry is free. Only when it
-/// cannot tell are those that leave counted, from the cycle up to which that was done last.
+/// The core's window answers the common case: if all but the latest `entries - 1` have left, one entry is free. Only
+/// when that cannot tell are those that leave counted, from the cycle up to which that was done last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scheduler {
-    /// For each of the latest micro-ops: when it and all before it have left.
-    all_left: History,
-    latest: Slot,
+    entries: usize,
+    /// The cycle from which all so far have left.
+    latest: u64,
     leaving: Box<[u16; HORIZON]>,
     /// Those that left up to this cycle are in `left` instead.
     cycle: u64,
@@ -152,7 +160,7 @@ pub(super) struct Scheduler {
 impl Scheduler {
     pub(super) fn new(entries: u64) -> Self {
         Self {
-            all_left: History::new(entries),
+            entries: entries as usize,
             latest: 0,
             leaving: horizon(),
             cycle: 0,
@@ -160,53 +168,71 @@ impl Scheduler {
         }
     }
 
+    /// Counts those that leave in the next cycle.
+    #[inline(always)]
+    fn next(&mut self) {
+        self.cycle += 1;
+        let leaving = &mut self.leaving[self.cycle as usize & (HORIZON - 1)];
+        self.left += usize::from(std::mem::take(leaving));
+    }
+
     /// Counts those that leave up to this cycle.
+    #[inline(always)]
     fn advance(&mut self, cycle: u64) {
+        if cycle > self.cycle + 64 {
+            self.advance_far(cycle);
+        }
+        while self.cycle < cycle {
+            self.next();
+        }
+    }
+
+    /// The same for a long way, of which most is empty.
+    #[inline(never)]
+    fn advance_far(&mut self, cycle: u64) {
         let from = (self.cycle + 1) as usize & (HORIZON - 1);
-        let count = (cycle.max(self.cycle) - self.cycle).min(HORIZON as u64) as usize;
+        let count = (cycle - self.cycle).min(HORIZON as u64) as usize;
         let (wrapped, rest) = self.leaving.split_at_mut(from);
         let first = count.min(rest.len());
         for part in [&mut rest[..first], &mut wrapped[..count - first]] {
-            self.left += part.iter().map(|&l| usize::from(l)).sum::<usize>();
+            // No more leave than there are micro-ops in flight, some thousands: sixteen bits are enough.
+            let left = part.iter().fold(0, |sum: u16, &l| sum.wrapping_add(l));
+            self.left += usize::from(left);
             part.fill(0);
         }
-        self.cycle = self.cycle.max(cycle);
-    }
-
-    /// Whether micro-op `number` surely finds a free entry at `slot`.
-    #[inline(always)]
-    pub(super) fn is_free(&self, number: usize, slot: Slot) -> bool {
-        self.all_left.freed(number) <= slot
+        self.cycle = cycle;
     }
 
     /// The first cycle from `earliest` on that has a free entry for micro-op `number`. `earliest` is not before that of
     /// the one before.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn wait(&mut self, number: usize, earliest: u64) -> u64 {
         self.advance(earliest - 1);
-        while number - self.left >= self.all_left.entries() {
-            self.advance(self.cycle + 1);
+        while number - self.left >= self.entries {
+            self.next();
         }
         earliest.max(self.cycle + 1)
     }
 
-    /// Micro-op `number`, which entered at `entered`, leaves at `cycle`.
+    /// Whether the array reaches to this cycle.
     #[inline(always)]
-    pub(super) fn leave(&mut self, number: usize, entered: u64, cycle: u64) {
-        let cycle = if cycle - self.cycle < HORIZON as u64 {
-            cycle
-        } else {
-            self.catch_up(entered, cycle)
-        };
-        self.latest = self.latest.max(start(cycle + 1));
-        self.all_left.set(number, self.latest);
-        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
+    pub(super) fn reaches(&self, cycle: u64) -> bool {
+        cycle - self.cycle < HORIZON as u64
     }
 
-    /// Makes room in the array; what leaves beyond its end is taken to leave there.
+    /// A micro-op leaves at `cycle`: when it and all before it have left.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, cycle: u64) -> u64 {
+        self.latest = self.latest.max(cycle + 1);
+        self.leaving[cycle as usize & (HORIZON - 1)] += 1;
+        self.latest
+    }
+
+    /// Makes room in the array for a micro-op that entered at `entered`; what leaves beyond its end is taken to leave
+    /// there.
     #[cold]
     #[inline(never)]
-    fn catch_up(&mut self, entered: u64, cycle: u64) -> u64 {
+    pub(super) fn catch_up(&mut self, entered: u64, cycle: u64) -> u64 {
         self.advance(entered - 1);
         cycle.min(self.cycle + HORIZON as u64 - 1)
     }
