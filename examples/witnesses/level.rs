@@ -21,6 +21,8 @@ pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
         ("PATH", "/usr/bin:/bin"),
         ("LC_ALL", "C"),
         ("HOME", "/tmp"),
+        // Without, shells look it up in the host's list of users.
+        ("SHELL", "/bin/sh"),
         // Without, the C library reads the host's zone.
         ("TZ", "UTC0"),
         // Lazy binding saves the registers in a way that depends on the processor.
@@ -30,6 +32,8 @@ pub(crate) fn environment(v3: bool) -> Vec<(String, String)> {
         ("OPENBLAS_NUM_THREADS", "1"),
         ("OMP_NUM_THREADS", "1"),
         ("PYTHONHASHSEED", "0"),
+        // The guest's clock makes the host's byte code look stale: both sides compile modules from their source.
+        ("PYTHONPYCACHEPREFIX", "/nonexistent"),
         ("PERL_HASH_SEED", "0"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -171,6 +171,8 @@ fn start(witness: &Witness, program: &Path, place: &Place) -> Result<Start, Stri
         .stdout(File::create(&stdout).map_err(failure)?)
         .stderr(Stdio::null());
     if let Program::Python { script, packages } = witness.program {
+        // Only programs that are not ours start in both worlds from the same files.
+        command.env_remove("PYTHONPYCACHEPREFIX");
         command.args(["-s", "-B", "-X", "utf8"]).arg(script);
         if !packages.is_empty() {
             let without = level::without_numpy_features(witness.v3, &dispatched(program));

@@ -25,11 +25,9 @@ use tickmark::sim::uarch::atomic::Atomic;
 /// What the programs write behind the kind of a marker.
 const NONCE: [u8; 16] = *b"0123456789abcdef";
 /// Links beside `/usr`, the folder of the host that guests see.
-const LINKS: &[(&str, &str)] = &[
-    ("/bin", "usr/bin"),
-    ("/lib", "usr/lib"),
-    ("/lib64", "usr/lib64"),
-];
+const LINKS: &[(&str, &str)] = &[("/bin", "usr/bin"), ("/lib", "usr/lib")];
+/// Where programs name the loader of libraries.
+const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// `/usr` of the host, with its links to elsewhere followed: configuration and alternatives stand in `/etc`.
 struct Usr(HostFolder);
@@ -151,6 +149,10 @@ fn elf_program(witness: &Witness, program: &Path, place: &Place) -> Result<Progr
     world.add_host_tree("/usr", Arc::new(Usr(HostFolder::new("/"))));
     for (path, target) in LINKS {
         world.add_symlink(path, target);
+    }
+    // Its own path stands in `/proc/self/maps`, which the C library reads into memory that it allocates.
+    if let Ok(real) = std::fs::canonicalize(LOADER) {
+        world.add_symlink(LOADER, &real.to_string_lossy());
     }
     for (guest, host) in witness.roots {
         world.add_host_tree(guest, Arc::new(HostFolder::new(host)));

@@ -82,8 +82,11 @@ Real programs, libraries and language runtimes, run in the simulator and on the 
 - *span equal*: the program writes a marker before and after a part of its work. The instructions between are counted in
   the simulator, and natively by single-stepping; a `rep` counts once. The column says the sum of the spans.
 
-Where a native span is counted, the guest's stack is placed at the same offset in its page, as copies go by alignment. Spans
-of interpreters that hash by address may still differ by a little.
+Copies and comparisons go by alignment, so a native span is counted with the addresses of the guest: the process begins with
+the guest's first stack, byte for byte, without randomised addresses and without the kernel's own functions (vDSO), whose
+place a guest gives to libraries; files have the same names on both sides, since `/proc/self/maps`, which the C library reads,
+and shells keep them in memory. `--explain` steps through both sides and prints where they part. A row that differs for a
+reason that is known says it; the command fails where the difference passes 1%, and for any other row that differs at all.
 
 `tickmark run -- VENV/bin/python SCRIPT` and `tickmark evaluate --python VENV/bin/python` give Python candidates the packages
 of that virtual environment, and only those, in the guest at `/python/packages`; their files are part of the fingerprint.

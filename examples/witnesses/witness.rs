@@ -37,6 +37,8 @@ pub(crate) struct Witness {
     pub(crate) v3: bool,
     /// It puts markers around a span.
     pub(crate) marked: bool,
+    /// Why the count of its span is not the host's, where that is known of this row.
+    pub(crate) apart: Option<&'static str>,
 }
 
 impl Witness {
@@ -51,6 +53,7 @@ impl Witness {
             roots: &[],
             v3: false,
             marked: false,
+            apart: None,
         }
     }
 
@@ -122,6 +125,11 @@ impl Witness {
 
     pub(crate) const fn marked(mut self) -> Self {
         self.marked = true;
+        self
+    }
+
+    pub(crate) const fn apart(mut self, reason: &'static str) -> Self {
+        self.apart = Some(reason);
         self
     }
 
