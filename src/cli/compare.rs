@@ -82,6 +82,13 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
     }
     if natively {
         notes.push(noise_floor(&runs));
+        let unresolved = runs.iter().flatten().filter(|runs| runs.unresolved).count();
+        if unresolved > 0 {
+            notes.push(format!(
+                "{unresolved} entrants of tasks have no times: their calls together take less than twice what as many \
+                 empty ones take on this host's clock; give them larger inputs, or compare in the simulator"
+            ));
+        }
         let rounds = i32::try_from(protocol.repetitions).unwrap_or(i32::MAX);
         let least = 2.0 * 0.5_f64.powi(rounds);
         if least > rules.level {
@@ -161,10 +168,15 @@ pub(super) fn agree(args: &AgreeArgs) -> Result<Status, CliError> {
                         reference[side].verdict.kind(),
                         simulated[side].verdict.kind(),
                     );
-                    let text = format!(
-                        "{}: {} is {} natively and {} in the simulator",
-                        task.problem.id, reference[side].name, verdicts.0, verdicts.1
-                    );
+                    let (id, name) = (&task.problem.id, &reference[side].name);
+                    let text = if reference[side].unresolved {
+                        format!("{id}: the calls of {name} are too short for the host's clock")
+                    } else {
+                        format!(
+                            "{id}: {name} is {} natively and {} in the simulator",
+                            verdicts.0, verdicts.1
+                        )
+                    };
                     if !left_out.contains(&text) {
                         left_out.push(text);
                     }

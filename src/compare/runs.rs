@@ -109,8 +109,11 @@ pub struct EntrantRuns {
     pub name: String,
     /// The verdict: accepted if every run was, else that of the first which was not.
     pub verdict: Verdict,
-    /// One value a timed run, in the quantity's unit; empty unless accepted.
+    /// One value a timed run, in the quantity's unit; empty unless accepted and resolved.
     pub values: Vec<f64>,
+    /// The calls of a run together took less than twice what as many empty ones take: their time would be that of the
+    /// clock, so there are no values.
+    pub unresolved: bool,
 }
 
 /// Runs every entrant of every task, round by round: tasks in an order drawn anew, and the entrants of a task one after
@@ -152,13 +155,17 @@ pub fn run_interleaved<B: Backend>(
             let Ok(artifact) = &tasks[task].entrants[entrant].artifact else {
                 continue;
             };
-            if !this.verdict.is_accepted() {
+            if !this.verdict.is_accepted() || this.unresolved {
                 continue;
             }
             let problem = &tasks[task].problem;
             match once(problem, artifact, backend, limits, check, protocol)? {
                 Ok(_) if round < protocol.warm_up => {}
-                Ok(value) => this.values.push(value),
+                Ok(Some(value)) => this.values.push(value),
+                Ok(None) => {
+                    this.unresolved = true;
+                    this.values.clear();
+                }
                 Err(verdict) => {
                     this.verdict = verdict;
                     this.values.clear();
@@ -179,11 +186,12 @@ impl EntrantRuns {
                 Err(verdict) => verdict.clone(),
             },
             values: Vec::new(),
+            unresolved: false,
         }
     }
 }
 
-/// One judged run over all cases: its value, or the verdict that rejects it.
+/// One judged run over all cases: its value, none where the clock does not resolve it, or the verdict that rejects it.
 fn once<B: Backend>(
     problem: &Problem,
     artifact: &Artifact,
@@ -191,13 +199,17 @@ fn once<B: Backend>(
     limits: &Limits,
     check: &dyn Check,
     protocol: &Protocol,
-) -> Result<Result<f64, Verdict>, BackendFailure> {
+) -> Result<Result<Option<f64>, Verdict>, BackendFailure> {
     let mut values = Vec::new();
+    let mut resolved = true;
     let mut untold = None;
     let sample = SampleRun::measure(problem, check, |stdin| {
         let measurement = backend.run(artifact, stdin, limits)?;
         match values_of(&measurement, protocol.quantity) {
-            Ok(told) => values.extend(told),
+            Ok(told) => {
+                resolved &= resolves(&measurement, protocol.quantity);
+                values.extend(told);
+            }
             Err(failure) => untold = Some(failure),
         }
         Ok(measurement)
@@ -225,7 +237,18 @@ fn once<B: Backend>(
     if (protocol.case_limit).is_some_and(|limit| values.iter().any(|value| *value > limit)) {
         return Ok(Err(Verdict::TimeLimit { case: None }));
     }
-    Ok(Ok(protocol.aggregate.of(&values)))
+    Ok(Ok(resolved.then(|| protocol.aggregate.of(&values))))
+}
+
+/// Whether the calls of a native run take long enough beside the clock that times them.
+fn resolves(measurement: &Measurement, quantity: Quantity) -> bool {
+    let Some((empty, calls)) = measurement.region_cpu_time_ns.split_first() else {
+        return true;
+    };
+    let sum: u64 = calls.iter().sum();
+    quantity != Quantity::CpuTime
+        || calls.is_empty()
+        || sum >= empty.saturating_mul(2 * calls.len() as u64)
 }
 
 /// What a run gives of a quantity: one value a call for a function, one for a program.
@@ -251,13 +274,9 @@ fn values_of(measurement: &Measurement, quantity: Quantity) -> Result<Vec<f64>, 
     };
     let has_regions = measurement.regions.len() > 1;
     let found = match quantity {
-        Quantity::CpuTime if has_regions && natively => regions(
-            measurement
-                .region_cpu_time_ns
-                .iter()
-                .map(|&t| t as f64)
-                .collect(),
-        ),
+        // The empty region's time is not taken off: it is one noisy reading, and it may exceed a call's.
+        Quantity::CpuTime if has_regions && natively => (measurement.region_cpu_time_ns.get(1..))
+            .map(|calls| calls.iter().map(|&t| t as f64).collect()),
         Quantity::CpuTime => part("cpu_time_ns"),
         Quantity::WallTime => part("wall_time_ns"),
         Quantity::Instructions | Quantity::Cycles if natively => {

@@ -131,6 +131,7 @@ mod tests {
             name: String::new(),
             verdict,
             values,
+            unresolved: false,
         }
     }
 

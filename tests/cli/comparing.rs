@@ -136,6 +136,52 @@ fn native_and_simulated_agree_on_a_large_difference_and_the_plot_is_there() {
 }
 
 #[test]
+fn calls_that_the_clock_of_the_host_does_not_resolve_have_no_times() {
+    let scratch = Scratch::new();
+    let problem = json!({
+        "task_id": "a", "prompt": "def f(n):\n", "entry_point": "f",
+        "canonical_solution": "    return n\n", "test": "def check(candidate):\n    assert candidate(7) == 7\n",
+    });
+    let problems = scratch.write("problems.jsonl", format!("{problem}\n"));
+    let long = "    for _ in range(200000): pass\n    return n\n";
+    let long = json!({"task_id": "a", "completion": long});
+    let samples = scratch.write("samples.jsonl", format!("{long}\n"));
+    let run = Tickmark::new([
+        "compare",
+        "--json",
+        "--backend",
+        "native",
+        "--run-untrusted",
+        "--repetitions",
+        "8",
+        "--dataset",
+        "humaneval",
+        "--problems",
+        problems.to_str().unwrap(),
+        &format!("long={}", samples.display()),
+        "canonical",
+    ])
+    .finish();
+    assert_eq!(run.code, 3, "nothing is decided: {}", run.stderr);
+    let object = json_of(&run.stdout);
+    let comparison = &object["comparisons"][0];
+    let (long, short) = (&comparison["first"], &comparison["second"]);
+    assert_eq!(long["values"].as_array().unwrap().len(), 8, "{comparison}");
+    assert_eq!(long["unresolved"], false);
+    assert_eq!(short["verdict"]["kind"], "accepted");
+    assert_eq!(
+        (&short["values"], &short["unresolved"]),
+        (&json!([]), &json!(true))
+    );
+    assert!(comparison["decision"].is_null());
+    assert!(
+        object["notes"]
+            .to_string()
+            .contains("1 entrants of tasks have no times")
+    );
+}
+
+#[test]
 fn le2026_counts_exactly_in_the_simulator() {
     let scratch = Scratch::new();
     let problem = |id: &str| {
