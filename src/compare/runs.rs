@@ -248,7 +248,7 @@ fn resolves(measurement: &Measurement, quantity: Quantity) -> bool {
     let sum: u64 = calls.iter().sum();
     quantity != Quantity::CpuTime
         || calls.is_empty()
-        || sum >= empty.saturating_mul(2 * calls.len() as u64)
+        || sum > empty.saturating_mul(2 * calls.len() as u64)
 }
 
 /// What a run gives of a quantity: one value a call for a function, one for a program.

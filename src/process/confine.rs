@@ -107,8 +107,15 @@ impl Confinement {
         missing: &mut Vec<Step>,
     ) -> Self {
         let cpu = limits.cpu.as_secs() + u64::from(limits.cpu.subsec_nanos() > 0);
+        // A process with a limit of CPU time has a clock of CPU time that moves with the scheduler's ticks only (4 ms):
+        // regions of a native run would be timed by it. The watcher sees to the limit of a program that is one process.
+        let cpu = if isolation.single_process {
+            libc::RLIM_INFINITY
+        } else {
+            cpu.max(1)
+        };
         let limits = [
-            (libc::RLIMIT_CPU, cpu.max(1), Step::CpuLimit),
+            (libc::RLIMIT_CPU, cpu, Step::CpuLimit),
             (
                 libc::RLIMIT_AS,
                 limits.address_space_bytes.unwrap_or(libc::RLIM_INFINITY),

@@ -89,7 +89,7 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
     } else {
         reaped.max_rss_bytes
     };
-    let ending = ending(&request.limits, &watched, &pumped, &reaped, own_peak);
+    let ending = ending(&request, &watched, &pumped, &reaped, own_peak);
     let mut not_applied: Vec<_> = missing.into_iter().map(Step::name).collect();
     not_applied.dedup();
     Ok(Finished {
@@ -110,15 +110,23 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// The limit of CPU time where it is ours to watch: see [`Confinement::prepare`].
+fn watched_cpu(request: &Request<'_>) -> Option<Duration> {
+    (request.isolation.single_process).then_some(request.limits.cpu)
+}
+
 /// Why it ended, by what is known best: our own kill first, then the limits that the end itself shows.
 fn ending(
-    limits: &Limits,
+    request: &Request<'_>,
     watched: &Watched,
     pumped: &Pumped,
     reaped: &system::Reaped,
     own_peak: u64,
 ) -> Ending {
-    if watched.served_out {
+    let limits = &request.limits;
+    // Between two looks it may have ended by itself, beyond its limit.
+    let late = watched_cpu(request).is_some_and(|most| reaped.cpu_time >= most);
+    if watched.served_out || late && pumped.stopped.is_none() {
         return Ending::CpuLimit;
     }
     if let Some(stopped) = &pumped.stopped {
@@ -350,6 +358,8 @@ struct Pump<'a> {
     done: OwnedFd,
     deadline: Instant,
     memory_bytes: Option<u64>,
+    /// Where the limit of CPU time is ours to watch.
+    cpu: Option<Duration>,
     pid: Pid,
     result: Pumped,
 }
@@ -394,6 +404,7 @@ impl<'a> Pump<'a> {
             done,
             deadline: started + request.limits.wall,
             memory_bytes: request.limits.memory_bytes,
+            cpu: watched_cpu(request),
             pid,
             result: Pumped {
                 stdout: Captured {
@@ -438,7 +449,7 @@ impl<'a> Pump<'a> {
                 self.deadline = now + Duration::from_secs(3600);
             }
             if now >= next_look {
-                self.look_at_memory();
+                self.look();
                 look = (look * 2).min(LONGEST_LOOK);
                 next_look = now + look;
             }
@@ -544,12 +555,17 @@ impl<'a> Pump<'a> {
         }
     }
 
-    fn look_at_memory(&mut self) {
+    fn look(&mut self) {
         if let Some((now, peak)) = memory(self.pid) {
             self.result.peak_memory_bytes = self.result.peak_memory_bytes.max(peak);
             if self.memory_bytes.is_some_and(|most| now.max(peak) > most) {
                 self.stop(Ending::MemoryLimit);
             }
+        }
+        if let Some(most) = self.cpu
+            && system::cpu_time(self.pid).is_some_and(|time| time >= most)
+        {
+            self.stop(Ending::CpuLimit);
         }
     }
 

@@ -170,6 +170,26 @@ pub(super) fn thread_cpu_time() -> Duration {
     )
 }
 
+/// Processor time of a child with all its threads; `None` once it is gone.
+pub(super) fn cpu_time(Pid(pid): Pid) -> Option<Duration> {
+    let mut clock = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the library and the kernel fill what they are handed.
+    let read = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) == 0
+            && libc::clock_gettime(clock, &raw mut time) == 0
+    };
+    read.then(|| {
+        Duration::new(
+            time.tv_sec.cast_unsigned(),
+            time.tv_nsec.cast_unsigned() as u32,
+        )
+    })
+}
+
 /// Binds the calling process to one processor. Runs between `fork` and `exec`.
 pub(super) fn pin(cpu: usize) -> bool {
     // SAFETY: an all-zero set is empty; `CPU_SET` writes within it, and the kernel reads it.

@@ -764,7 +764,7 @@ mod tests {
              say(\"session\", setsid());\n\
              say(\"x32\", syscall(0x40000000 | SYS_getpid));\n\
              rlimit more = {RLIM_INFINITY, RLIM_INFINITY};\n\
-             say(\"limits\", setrlimit(RLIMIT_CPU, &more));\n\
+             say(\"limits\", setrlimit(RLIMIT_FSIZE, &more));\n\
              say(\"own file\", open(\"mine\", O_CREAT | O_WRONLY, 0600));\n\
              say(\"null\", open(\"/dev/null\", O_WRONLY));\n\
              say(\"itself\", kill(getpid(), 0));\n\
