@@ -405,15 +405,11 @@ fn model_tasks(
     // Problem and place among a model's samples; a further sample makes a task only where all have one.
     let pairs: Vec<(&Problem, usize)> = (problems.iter())
         .flat_map(|problem| {
-            let has = |sample: usize| {
-                models.iter().all(|model| {
-                    let answers = model.answers.get(&problem.id);
-                    answers.is_some_and(|answers| answers.len() > sample)
-                })
-            };
-            (0..args.samples.max(1))
-                .filter(move |&sample| sample == 0 || has(sample))
-                .map(move |sample| (problem, sample))
+            let all_have = (models.iter())
+                .map(|model| model.answers.get(&problem.id).map_or(0, Vec::len))
+                .min()
+                .unwrap_or(0);
+            (0..args.samples.min(all_have).max(1)).map(move |sample| (problem, sample))
         })
         .collect();
     let jobs: Vec<(&Problem, usize, usize)> = (pairs.iter())
