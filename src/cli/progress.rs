@@ -114,7 +114,7 @@ fn json(progress: &Progress) -> serde_json::Value {
     })
 }
 
-/// A line on standard error every second, with what is left at the rate so far.
+/// A line on standard error every second on a terminal and every five elsewhere, with what is left at the rate so far.
 #[derive(Debug)]
 pub(super) struct Pace {
     what: &'static str,
