@@ -12,8 +12,8 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// First and longest pause between two looks at the child's memory and CPU time. The first is short because a program can take
-/// 1 GiB in 100 ms; looking costs a few microseconds.
+/// First and longest pause between two looks at the child's memory and CPU time. The first is short because a program
+/// can take 1 GiB in 100 ms; looking costs a few microseconds.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_millis(10);
 
