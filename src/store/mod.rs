@@ -27,7 +27,7 @@ use error::at;
 use rusqlite::{Connection, OptionalExtension};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a write waits for another process's write.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -81,12 +81,10 @@ impl Store {
                 .busy_timeout(PATIENCE)
                 .map_err(at("set up the store"))?;
             // Readers and one writer at a time; a commit survives the end of this process, however it ends.
-            connection
-                .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
-                .map_err(|source| StoreError::Open {
-                    path: shown.clone(),
-                    source,
-                })?;
+            write_ahead(&connection).map_err(|source| StoreError::Open {
+                path: shown.clone(),
+                source,
+            })?;
             connection
                 .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON")
                 .map_err(at("set up the store"))?;
@@ -314,6 +312,27 @@ fn same(there: Option<&str>, given: &str) -> Added {
 /// A transaction that takes the writer's lock at once: one that began as a reader could not wait for it.
 fn write(connection: &mut Connection) -> rusqlite::Result<rusqlite::Transaction<'_>> {
     connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+}
+
+/// Turns on the write-ahead log, waiting for others that do the same.
+///
+/// SQLite does not call the busy handler here: whoever switches the mode holds a reader's lock already, and two that
+/// wait for each other would wait for ever. The one that was refused has let go of it, so trying again is safe.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(rusqlite::Error::SqliteFailure(error, _))
+                if matches!(
+                    error.code,
+                    rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked
+                ) && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
 }
 
 #[cfg(test)]

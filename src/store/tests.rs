@@ -228,6 +228,23 @@ fn the_text_of_a_measurement_does_not_change() {
 }
 
 #[test]
+fn many_make_one_file_at_the_same_moment() {
+    for round in 0..20 {
+        let folder = Folder::new(&format!("moment-{round}"));
+        let path = folder.file("store.sqlite");
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    Store::open(&path).unwrap();
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn two_connections_fill_one_file() {
     let folder = Folder::new("two");
     let path = folder.file("store.sqlite");
