@@ -103,6 +103,22 @@ impl Units {
     /// Issues a micro-op at the first cycle from `earliest` on that has a slot and a unit. Units take turns.
     #[inline(always)]
     pub(super) fn issue(&mut self, needs: &Needs, earliest: u64) -> u64 {
+        let (cycle, unit) = self.take(needs, earliest);
+        if needs.holds {
+            self.hold(unit & UNITS, cycle, needs.latency);
+        }
+        cycle
+    }
+
+    /// The same for what does not hold its unit.
+    #[inline(always)]
+    pub(super) fn issue_pipelined(&mut self, needs: &Needs, earliest: u64) -> u64 {
+        self.take(needs, earliest).0
+    }
+
+    /// The cycle and the unit, which is busy in this cycle.
+    #[inline(always)]
+    fn take(&mut self, needs: &Needs, earliest: u64) -> (u64, u64) {
         let mut cycle = earliest;
         let (slot, free) = loop {
             let slot = self.slot(cycle);
@@ -122,10 +138,7 @@ impl Units {
             slot |= EVERY_UNIT;
         }
         self.slots[cycle as usize & (HORIZON - 1)] = slot ^ number(cycle);
-        if needs.holds {
-            self.hold(unit & UNITS, cycle, needs.latency);
-        }
-        cycle
+        (cycle, unit)
     }
 
     #[inline(never)]
@@ -181,10 +194,14 @@ impl Scheduler {
     fn advance(&mut self, cycle: u64) {
         if cycle > self.cycle + 64 {
             self.advance_far(cycle);
+            return;
         }
-        while self.cycle < cycle {
-            self.next();
+        let (mut at, mut left) = (self.cycle, self.left);
+        while at < cycle {
+            at += 1;
+            left += usize::from(std::mem::take(&mut self.leaving[at as usize & (HORIZON - 1)]));
         }
+        (self.cycle, self.left) = (at, left);
     }
 
     /// The same for a long way, of which most is empty.
