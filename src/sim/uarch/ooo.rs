@@ -470,8 +470,8 @@ impl OutOfOrder {
         let operands = sources.fold(dispatched, |operands, &source| {
             operands.max(self.ready[usize::from(source)])
         });
-        let issued = self.units.issue_pipelined(&micro.needs, operands);
-        let done = issued + u64::from(micro.needs.latency);
+        let issued = self.units.issue_pipelined(micro.class, operands);
+        let done = issued + u64::from(micro.latency);
         let committed = self.commit(issued, done);
         self.write(micro, done, committed);
     }
@@ -481,8 +481,8 @@ impl OutOfOrder {
     fn plain(&mut self, micro: &Packed) {
         let dispatched = self.front_inside(micro);
         let operands = self.operands(micro, dispatched);
-        let issued = self.units.issue(&micro.needs, operands);
-        self.finish(micro, issued, issued + u64::from(micro.needs.latency));
+        let issued = self.units.issue(micro.class, operands);
+        self.finish(micro, issued, issued + u64::from(micro.latency));
     }
 
     /// [`Self::front`] for what waits for nothing of its own, as part of its caller.
@@ -570,7 +570,7 @@ impl OutOfOrder {
         if micro.is(traits::NON_SPECULATIVE) {
             operands = operands.max(self.oldest(dispatched));
         }
-        self.units.issue(&micro.needs, operands)
+        self.units.issue(micro.class, operands)
     }
 
     /// When the value of a load that executes at `now` is there, or when the store executes that it should have waited
@@ -629,8 +629,8 @@ impl OutOfOrder {
         if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
             operands = operands.max(self.oldest(dispatched));
         }
-        let issued = self.units.issue(&micro.needs, operands);
-        let done = issued + u64::from(micro.needs.latency);
+        let issued = self.units.issue(micro.class, operands);
+        let done = issued + u64::from(micro.latency);
         let committed = self.finish(micro, issued, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
             self.branch(micro, step, done, taken, target);

@@ -1,8 +1,8 @@
 //! The micro-op as the out-of-order core wants it: everything that does not depend on the run is worked out once a block.
 use super::crack_gem5::{BranchKind, Repeats};
-use super::micro::{FLAGS, Micro, NONE, Reg, flags, traits};
+use super::micro::{Class, FLAGS, Micro, NONE, Reg, flags, traits};
 use super::micro_block::{self, Step};
-use super::units::{Needs, Units};
+use super::units::Units;
 use iced_x86::Instruction;
 use std::ops::Range;
 
@@ -36,10 +36,13 @@ pub(super) mod rare {
     pub(crate) const THIRD_SOURCE: u8 = 8;
 }
 
-/// A micro-op.
+/// A micro-op, small: the host reads them all.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Packed {
-    pub(super) needs: Needs,
+    pub(super) class: Class,
+    /// Cycles from issue to the result.
+    pub(super) latency: u8,
     /// Without [`traits::LAST`], instead of which stands [`RARE`]: nothing for what only computes and is not rare, as
     /// most are.
     pub(super) traits: u16,
@@ -66,7 +69,7 @@ pub(super) struct Packed {
     pub(super) place: u16,
 }
 
-const _: () = assert!(size_of::<Packed>() <= 48);
+const _: () = assert!(size_of::<Packed>() == 32);
 
 /// The stock that a register is taken from: 0 none, 1 the integer one, 2 the floating one.
 pub(super) fn file(register: Reg) -> usize {
@@ -81,7 +84,7 @@ impl Packed {
     fn new(micro: &Micro, units: &Units, few_flags: bool) -> Self {
         const ARITHMETIC: u8 = flags::ZAPS | flags::CFOF;
         let [first, second, _] = micro.destinations;
-        let needs = units.needs(micro);
+        let needs = units.needs(micro.class);
         let mut rare = 0;
         if second != NONE || few_flags && micro.flags_written != 0 {
             rare |= rare::WRITES;
@@ -118,7 +121,8 @@ impl Packed {
             traits |= RARE;
         }
         Self {
-            needs,
+            class: micro.class,
+            latency: needs.latency,
             traits,
             sources,
             destinations: [

@@ -1,5 +1,5 @@
 //! The out-of-order part of a pipeline: the scheduler's entries, and the units and issue slots of each cycle.
-use super::micro::{Class, Micro};
+use super::micro::Class;
 use crate::sim::machine::OutOfOrderCore;
 
 /// Cycles ahead for which units and scheduler entries are booked.
@@ -87,9 +87,10 @@ impl Units {
         units
     }
 
-    /// What this micro-op needs.
-    pub(super) fn needs(&self, micro: &Micro) -> Needs {
-        self.needs[micro.class as usize]
+    /// What micro-ops of this class need.
+    #[inline(always)]
+    pub(super) fn needs(&self, class: Class) -> Needs {
+        self.needs[class as usize]
     }
 
     /// What is taken of a cycle.
@@ -102,8 +103,9 @@ impl Units {
 
     /// Issues a micro-op at the first cycle from `earliest` on that has a slot and a unit. Units take turns.
     #[inline(always)]
-    pub(super) fn issue(&mut self, needs: &Needs, earliest: u64) -> u64 {
-        let (cycle, unit) = self.take(needs, earliest);
+    pub(super) fn issue(&mut self, class: Class, earliest: u64) -> u64 {
+        let needs = self.needs(class);
+        let (cycle, unit) = self.take(&needs, earliest);
         if needs.holds {
             self.hold(unit & UNITS, cycle, needs.latency);
         }
@@ -112,8 +114,8 @@ impl Units {
 
     /// The same for what does not hold its unit.
     #[inline(always)]
-    pub(super) fn issue_pipelined(&mut self, needs: &Needs, earliest: u64) -> u64 {
-        self.take(needs, earliest).0
+    pub(super) fn issue_pipelined(&mut self, class: Class, earliest: u64) -> u64 {
+        self.take(&self.needs(class), earliest).0
     }
 
     /// The cycle and the unit, which is busy in this cycle.
