@@ -1,10 +1,8 @@
-//! The indices and tags of LTAGE's tables: hashes of the address, the latest directions and the path, kept from branch to
-//! branch.
+//! The indices and tags of LTAGE's tables: hashes of the address, the latest directions and the path, by look-up.
 //!
-//! Every one of them is made by shifts, masks and exclusive or, so it is linear. With each branch all bits of history and
-//! path move up by one, which rotates a hash by one: but for the bit that comes in, the one that drops out, and one of the
-//! path that is folded elsewhere. So a hash is rotated, and these bits are put right, for all tables side by side, as
-//! vectors of the host. Each hash stands at the upper end of its sixteen bits: so one rotation fits all widths.
+//! Every one of them is made by shifts, masks and exclusive or, so it is linear: the hash of a number is the exclusive or
+//! of what each of its digits (of some bits) contributes. Those contributions stand in tables, for all of LTAGE's tables side
+//! by side, which the host adds up as vectors.
 
 /// LTAGE's tagged tables.
 pub(super) const TABLES: usize = 12;
@@ -13,52 +11,44 @@ pub(super) const LOG_SIZES: [u32; TABLES + 1] = [14, 10, 10, 11, 11, 11, 11, 10,
 const TAG_BITS: [u32; TABLES + 1] = [0, 7, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15];
 /// Bits of the path that count.
 pub(super) const PATH_BITS: u32 = 16;
-/// Sixteen bits for each table, rounded up to whole vectors; number 0 is not used.
-pub(super) type Lanes = [u16; LANES];
-pub(super) const LANES: usize = 16;
-/// Addresses whose hashes are kept, each in its place.
-const ADDRESSES: usize = 1 << 9;
-
-/// Hashes of history and path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Hashes {
-    index: Lanes,
-    /// A tag is the sum of two hashes, one of a bit less.
-    tag: Lanes,
-    short_tag: Lanes,
-}
-
-/// Hashes of an address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Sixteen bits for each tagged table, from number 1 on, four a word: the host adds words up as vectors.
+pub(super) type Lanes = [u64; WORDS];
+const WORDS: usize = TABLES / 4;
+/// Indices, then tags.
+type Hash = [u64; 2 * WORDS];
+/// Bits of an address that reach an index: 11, and 10 by which they are shifted; its digits are those of few branches.
+const ADDRESS_BITS: u32 = 24;
+const WIDE: u32 = 8;
+/// Bits of the digits of histories and paths, which may be any: their tables are to stay in the host's first cache.
+const NARROW: u32 = 6;
+/// What a digit contributes, in one line of the host's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
-struct Address {
-    index: Lanes,
-    tag: Lanes,
+struct Part(Hash);
+type Wide = [Part; 1 << WIDE];
+type Narrow = [Part; 1 << NARROW];
+
+/// What stands for this table.
+#[inline(always)]
+pub(super) fn lane(lanes: &Lanes, table: usize) -> u16 {
+    let at = table - 1;
+    (lanes[at / 4] >> (16 * (at % 4))) as u16
 }
 
-/// The hashes of the addresses of the latest branches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Addresses {
-    /// Of which address; all of address 0 are 0.
-    known: Box<[u32; ADDRESSES]>,
-    hashes: Box<[Address]>,
+/// The lanes of no table set yet, with this one set.
+fn with_lane(lanes: &mut [u64], table: usize, value: u32) {
+    let at = table - 1;
+    lanes[at / 4] |= u64::from(value) << (16 * (at % 4));
 }
 
-/// What moves where.
+/// What each digit contributes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Folding {
-    /// The lowest bit of each hash: there a direction comes in.
-    lowest: Hashes,
-    /// The last direction that counts, as a bit of one of the four parts of the history; what it leaves when it drops out.
-    last: [Lanes; 4],
-    dropped: Hashes,
-    /// Where a bit of the path comes into the index; bits of the path that do not just move, and what they change.
-    path: Lanes,
-    moved: [Lanes; 2],
-    changed: [Lanes; 2],
-    /// Brings an index, times this, to where it can be used; where its table begins.
-    scale: Lanes,
-    offsets: Lanes,
+    /// What is there without any: where each table begins.
+    start: Hash,
+    address: Box<[Wide]>,
+    history: Box<[Narrow]>,
+    path: Box<[Narrow]>,
 }
 
 /// The latest `length` directions folded to `bits` bits, the latest in bit 0 of its fold.
@@ -82,152 +72,69 @@ fn path_hash(path: u32, length: u32, table: u32) -> u32 {
     turn(low ^ turn(high))
 }
 
-/// A hash of so many bits at the upper end of its lane.
-fn upper(hash: u32, bits: u32) -> u16 {
-    (hash << (16 - bits)) as u16
-}
-
-/// The definition of the hashes of history and path; `lengths` are the histories' by table.
-fn define(lengths: &[u32; TABLES + 1], history: u64, path: u32) -> Hashes {
-    let mut hashes = Hashes::default();
+/// The definition of the hashes; `lengths` are the histories' by table.
+fn hash(lengths: &[u32; TABLES + 1], pc: u32, history: u64, path: u32) -> Hash {
+    let mut hash = [0; 2 * WORDS];
     for t in 1..=TABLES {
         let (log, length, bits) = (LOG_SIZES[t], lengths[t], TAG_BITS[t]);
-        let index = folded(history, length, log) ^ path_hash(path, length, t as u32);
-        hashes.index[t] = upper(index, log);
-        hashes.tag[t] = upper(folded(history, length, bits), bits);
-        hashes.short_tag[t] = upper(folded(history, length, bits - 1), bits - 1);
-    }
-    hashes
-}
-
-/// The definition of the hashes of an address.
-fn define_address(pc: u32) -> Address {
-    let mut hashes = Address::default();
-    for t in 1..=TABLES {
-        let (log, bits) = (LOG_SIZES[t], TAG_BITS[t]);
         let skew = (log as i32 - t as i32).unsigned_abs() + 1;
-        hashes.index[t] = upper((pc ^ pc >> skew) & ((1 << log) - 1), log);
-        hashes.tag[t] = upper(pc & ((1 << bits) - 1), bits);
+        let index =
+            pc ^ pc >> skew ^ folded(history, length, log) ^ path_hash(path, length, t as u32);
+        with_lane(&mut hash[..WORDS], t, index & ((1 << log) - 1));
+        let tag = pc ^ folded(history, length, bits) ^ folded(history, length, bits - 1) << 1;
+        with_lane(&mut hash[WORDS..], t, tag & ((1 << bits) - 1));
     }
-    hashes
+    hash
 }
 
-/// All bits or none.
+/// The contributions of all digits of so many bits in a number.
+fn digits<const DIGITS: usize>(bits: u32, of: impl Fn(u64) -> Hash) -> Box<[[Part; DIGITS]]> {
+    (0..bits)
+        .step_by(DIGITS.trailing_zeros() as usize)
+        .map(|shift| std::array::from_fn(|digit| Part(of((digit as u64) << shift))))
+        .collect()
+}
+
+/// Adds what the digits of a number contribute.
 #[inline(always)]
-fn mask(set: bool) -> u16 {
-    u16::from(set).wrapping_neg()
-}
-
-/// A hash rotated up by one, with this bit added at its lower end.
-#[inline(always)]
-fn rotated(hash: u16, lowest: u16, bit: u16) -> u16 {
-    let top = ((hash as i16) >> 15) as u16;
-    hash << 1 ^ (top ^ bit) & lowest
-}
-
-impl Addresses {
-    pub(super) fn new() -> Self {
-        Self {
-            known: Box::new([0; ADDRESSES]),
-            hashes: vec![Address::default(); ADDRESSES].into(),
+fn add<const DIGITS: usize>(sum: &mut Hash, digits: &[[Part; DIGITS]], mut number: u64) {
+    for digit in digits {
+        let part = &digit[number as usize & (DIGITS - 1)];
+        number >>= DIGITS.trailing_zeros();
+        for (sum, part) in sum.iter_mut().zip(&part.0) {
+            *sum ^= part;
         }
-    }
-
-    #[inline(always)]
-    fn hashes(&mut self, pc: u32) -> &Address {
-        let at = pc as usize & (ADDRESSES - 1);
-        if self.known[at] != pc {
-            self.known[at] = pc;
-            self.hashes[at] = define_address(pc);
-        }
-        &self.hashes[at]
     }
 }
 
 impl Folding {
-    /// For histories of these lengths, and tables that begin at these indices.
-    pub(super) fn new(lengths: &[u32; TABLES + 1], offsets: &[u16; TABLES + 1]) -> Self {
-        let lowest = define(lengths, 1, 0);
-        let mut folding = Self {
-            lowest,
-            last: [[0; LANES]; 4],
-            dropped: Hashes::default(),
-            path: define(lengths, 0, 1).index,
-            moved: [[0; LANES]; 2],
-            changed: [[0; LANES]; 2],
-            scale: [0; LANES],
-            offsets: [0; LANES],
-        };
-        for t in 1..=TABLES {
-            folding.scale[t] = 1 << LOG_SIZES[t];
-            folding.offsets[t] = offsets[t];
-            let last = lengths[t] - 1;
-            folding.last[last as usize / 16][t] = 1 << (last % 16);
-            let drops = define(lengths, 1 << last, 0);
-            folding.dropped.index[t] = rotated(drops.index[t], lowest.index[t], 0);
-            folding.dropped.tag[t] = rotated(drops.tag[t], lowest.tag[t], 0);
-            folding.dropped.short_tag[t] = rotated(drops.short_tag[t], lowest.short_tag[t], 0);
-            let mut moved = 0;
-            for bit in 0..PATH_BITS {
-                let from = define(lengths, 0, 1 << bit).index[t];
-                let to = define(lengths, 0, (2 << bit) & ((1 << PATH_BITS) - 1)).index[t];
-                let change = rotated(from, lowest.index[t], 0) ^ to;
-                if change != 0 {
-                    folding.moved[moved][t] = 1 << bit;
-                    folding.changed[moved][t] = change;
-                    moved += 1;
-                }
-            }
+    /// For histories of these lengths and tables that begin at these indices, of which no two share a bit with the
+    /// indices into their tables.
+    pub(super) fn new(lengths: &[u32; TABLES + 1], offsets: &[u32; TABLES + 1]) -> Self {
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let mut start = [0; 2 * WORDS];
+        for (t, &offset) in offsets.iter().enumerate().skip(1) {
+            with_lane(&mut start[..WORDS], t, offset);
         }
-        folding
-    }
-
-    /// Follows a branch: the bits that it adds to history and path, as they were before it.
-    #[inline(always)]
-    pub(super) fn follow(
-        &self,
-        hashes: &mut Hashes,
-        (history, taken): (u64, bool),
-        (path, step): (u32, bool),
-    ) {
-        let parts: [u16; 4] = std::array::from_fn(|part| (history >> (16 * part)) as u16);
-        let (path, step, taken) = (path as u16, mask(step), mask(taken));
-        for t in 0..LANES {
-            let last = parts[0] & self.last[0][t]
-                | parts[1] & self.last[1][t]
-                | parts[2] & self.last[2][t]
-                | parts[3] & self.last[3][t];
-            let drops = mask(last != 0);
-            let first = mask(path & self.moved[0][t] != 0) & self.changed[0][t];
-            let second = mask(path & self.moved[1][t] != 0) & self.changed[1][t];
-            hashes.index[t] = rotated(hashes.index[t], self.lowest.index[t], taken)
-                ^ drops & self.dropped.index[t]
-                ^ step & self.path[t]
-                ^ first
-                ^ second;
-            hashes.tag[t] = rotated(hashes.tag[t], self.lowest.tag[t], taken)
-                ^ drops & self.dropped.tag[t];
-            hashes.short_tag[t] = rotated(hashes.short_tag[t], self.lowest.short_tag[t], taken)
-                ^ drops & self.dropped.short_tag[t];
+        Self {
+            start,
+            address: digits(ADDRESS_BITS, |x| hash(lengths, x as u32, 0, 0)),
+            history: digits(longest, |x| hash(lengths, 0, x, 0)),
+            path: digits(PATH_BITS, |x| hash(lengths, 0, 0, x as u32)),
         }
     }
 
-    /// The entry of each table to look at for a branch, and the tag in it.
+    /// The index into each table, from where it begins, and the tag in it.
     #[inline(always)]
-    pub(super) fn look_up(
-        &self,
-        hashes: &Hashes,
-        addresses: &mut Addresses,
-        pc: u32,
-    ) -> (Lanes, Lanes) {
-        let address = addresses.hashes(pc);
-        let (mut entries, mut tags) = ([0; LANES], [0; LANES]);
-        for t in 0..LANES {
-            let index = u32::from(hashes.index[t] ^ address.index[t]);
-            entries[t] = (index * u32::from(self.scale[t]) >> 16) as u16 + self.offsets[t];
-            tags[t] = hashes.tag[t] ^ hashes.short_tag[t] ^ address.tag[t];
-        }
-        (entries, tags)
+    pub(super) fn hash(&self, pc: u32, history: u64, path: u32) -> (Lanes, Lanes) {
+        let mut sum = self.start;
+        add(&mut sum, &self.address, pc.into());
+        add(&mut sum, &self.history, history);
+        add(&mut sum, &self.path, path.into());
+        let (mut indices, mut tags) = ([0; WORDS], [0; WORDS]);
+        indices.copy_from_slice(&sum[..WORDS]);
+        tags.copy_from_slice(&sum[WORDS..]);
+        (indices, tags)
     }
 }
 
@@ -236,45 +143,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_that_follow_branches_stay_what_they_are_defined_to_be() {
-        for longest in [34, 20, 63] {
-            let mut lengths = [0, 4, 5, 6, 7, 9, 11, 13, 16, 19, 23, 28, 34];
-            for length in &mut lengths {
-                *length = (*length).min(longest);
-            }
-            lengths[TABLES] = longest;
-            let folding = Folding::new(&lengths, &[0; TABLES + 1]);
-            let mut hashes = Hashes::default();
-            let (mut history, mut path, mut x) = (0u64, 0u32, 1u64);
-            for _ in 0..1000 {
-                x = x
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                let (taken, step) = (x >> 40 & 1 == 1, x >> 50 & 1 == 1);
-                folding.follow(&mut hashes, (history, taken), (path, step));
-                history = history << 1 | u64::from(taken);
-                path = (path << 1 | u32::from(step)) & ((1 << PATH_BITS) - 1);
-                assert_eq!(hashes, define(&lengths, history, path));
-            }
-        }
-    }
-
-    #[test]
-    fn an_entry_lies_in_its_table_and_the_same_address_gives_it_again() {
+    fn the_parts_add_up_to_the_definition() {
         let lengths = [0, 4, 5, 6, 7, 9, 11, 13, 16, 19, 23, 28, 34];
-        let offsets = std::array::from_fn(|t| 100 * t as u16);
+        let offsets = std::array::from_fn(|t| if t == 0 { 0 } else { 1 << LOG_SIZES[t] });
         let folding = Folding::new(&lengths, &offsets);
-        let mut addresses = Addresses::new();
-        let hashes = define(&lengths, 0x3_1234_5678, 0x9abc);
-        for pc in [0x40_1234, 0, 0x40_1434, 0x40_1234] {
-            let (entries, tags) = folding.look_up(&hashes, &mut addresses, pc);
-            let own = define_address(pc);
+        let mut x = 1u64;
+        for _ in 0..1000 {
+            x = x
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (pc, path) = ((x >> 33) as u32, (x >> 20) as u32 & 0xffff);
+            let (indices, tags) = folding.hash(pc, x, path);
+            let expected = hash(&lengths, pc, x, path);
+            assert_eq!(tags, expected[WORDS..]);
             for t in 1..=TABLES {
-                let log = LOG_SIZES[t];
-                let index = (hashes.index[t] ^ own.index[t]) >> (16 - log);
-                assert_eq!(entries[t] - offsets[t], index);
-                assert!(index < 1 << log);
-                assert_eq!(tags[t], hashes.tag[t] ^ hashes.short_tag[t] ^ own.tag[t]);
+                let begin = 1 << LOG_SIZES[t];
+                let expected: &Lanes = expected[..WORDS].try_into().unwrap();
+                assert_eq!(lane(&indices, t) - begin, lane(expected, t));
             }
         }
     }

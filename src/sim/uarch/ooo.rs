@@ -12,7 +12,8 @@ use super::hierarchy::{Hierarchy, Side};
 use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
 use super::packed::{
-    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, RARE, SIMPLE_SOURCES, file, rare,
+    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, RARE, SIMPLE_SOURCES, file,
+    rare,
 };
 use super::predict_gem5::{Prediction, Predictor};
 use super::queues::{

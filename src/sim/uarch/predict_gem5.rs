@@ -11,7 +11,7 @@
 //!
 //! What gem5 does by drawing numbers is done by counting here.
 use super::crack_gem5::BranchKind;
-use super::folding::{Addresses, Folding, Hashes, LOG_SIZES, Lanes, PATH_BITS, TABLES};
+use super::folding::{Folding, LOG_SIZES, Lanes, PATH_BITS, TABLES, lane};
 use crate::sim::machine::{BranchUnit, Directions};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -301,20 +301,28 @@ impl Tournament {
 
 /// The shortest history of the tagged tables.
 const SHORTEST: u64 = 4;
-/// All tagged tables in one: where each begins.
-const OFFSETS: [u16; TABLES + 1] = {
+/// All tagged tables in one: where each begins. The large ones come first, so that each begins at a multiple of its size.
+const OFFSETS: [u32; TABLES + 1] = {
     let mut offsets = [0; TABLES + 1];
-    let mut t = 2;
-    while t <= TABLES {
-        offsets[t] = offsets[t - 1] + (1 << LOG_SIZES[t - 1]);
-        t += 1;
+    let mut next = 0;
+    let mut log = 11;
+    while log >= 9 {
+        let mut t = 1;
+        while t <= TABLES {
+            if LOG_SIZES[t] == log {
+                offsets[t] = next;
+                next += 1 << log;
+            }
+            t += 1;
+        }
+        log -= 1;
     }
+    assert!(next as usize <= ENTRIES);
     offsets
 };
 const LOOPS: usize = 256;
 /// A power of two that holds them.
 const ENTRIES: usize = 1 << 14;
-const _: () = assert!(OFFSETS[TABLES] as usize + (1 << LOG_SIZES[TABLES]) <= ENTRIES);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tagged {
@@ -336,7 +344,7 @@ struct LoopEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Latest {
     /// By tagged table: the entry that was looked at, and the tag that it should have had.
-    entries: Lanes,
+    indices: Lanes,
     tags: Lanes,
     /// The entry of the bimodal table.
     base: u16,
@@ -351,6 +359,17 @@ struct Latest {
     loop_valid: bool,
     loop_taken: bool,
     predicted: bool,
+}
+
+/// The lanes of a word that are zero, as bits.
+#[inline(always)]
+fn zero_lanes(word: u64) -> u32 {
+    const LOW: u64 = 0x7fff_7fff_7fff_7fff;
+    // The upper bit of a lane stays zero if all of its bits are.
+    let zero = !((word & LOW) + LOW | word | LOW) >> 15;
+    // Lane `i` reaches bit 48 + i by the term that shifts it by 48 - 15 * i; what the others make of it lies elsewhere.
+    const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
+    (zero.wrapping_mul(GATHER) >> 48 & 15) as u32
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -368,8 +387,6 @@ struct Ltage {
     updates: u64,
     history: u64,
     path: u32,
-    hashes: Hashes,
-    addresses: Addresses,
     draws: u32,
     latest: Latest,
 }
@@ -394,8 +411,6 @@ impl Ltage {
             updates: 1 << 17,
             history: 0,
             path: 0,
-            hashes: Hashes::default(),
-            addresses: Addresses::new(),
             draws: 1,
             latest: Latest::default(),
         }
@@ -409,25 +424,33 @@ impl Ltage {
     /// The entry of a table that the latest prediction looked at.
     #[inline(always)]
     fn entry(&mut self, table: usize) -> &mut Tagged {
-        &mut self.tables[usize::from(self.latest.entries[table]) & (ENTRIES - 1)]
+        &mut self.tables[usize::from(lane(&self.latest.indices, table)) & (ENTRIES - 1)]
     }
 
     #[inline]
     fn predict(&mut self, address: u64) -> bool {
+        const LANE: u64 = (1 << 16) - 1;
+        const BOUND: u64 = (ENTRIES as u64 - 1) * 0x0001_0001_0001_0001;
         let pc = (address >> SHIFT) as u32;
-        let (entries, tags) = self.folding.look_up(&self.hashes, &mut self.addresses, pc);
-        let entry = |table: usize| &self.tables[usize::from(entries[table]) & (ENTRIES - 1)];
+        let (indices, tags) = self.folding.hash(pc, self.history, self.path);
         // Bit 0 stands for the bimodal table, which always matches.
-        let matches = (1..=TABLES).fold(1, |matches, table| {
-            matches | u32::from(entry(table).tag == tags[table]) << table
-        });
+        let mut matches = 1;
+        for (word, (at, tags)) in indices.into_iter().zip(tags).enumerate() {
+            let at = at & BOUND;
+            let tag = |lane: u32| u64::from(self.tables[(at >> (16 * lane) & LANE) as usize].tag);
+            let found = tag(0) | tag(1) << 16 | tag(2) << 32 | tag(3) << 48;
+            matches |= zero_lanes(found ^ tags) << (1 + 4 * word);
+        }
         let hit = matches.ilog2() as usize;
         let others = matches & !(1 << hit);
         let alternative = (others | 1).ilog2() as usize;
         let base = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
         let bimodal = i8::from(self.bimodal[usize::from(base)]) - 1;
-        let counter =
-            |table: usize| select_unpredictable(table == 0, bimodal, entry(table).counter);
+        let counter = |table: usize| {
+            let at = usize::from(lane(&indices, table.max(1)));
+            let tagged = self.tables[at & (ENTRIES - 1)].counter;
+            select_unpredictable(table == 0, bimodal, tagged)
+        };
         let longest = counter(hit);
         let alternative_taken = counter(alternative) >= 0;
         let longest_taken = longest >= 0;
@@ -447,7 +470,7 @@ impl Ltage {
             tagged_taken
         };
         self.latest = Latest {
-            entries,
+            indices,
             tags,
             base,
             hit: hit as u8,
@@ -486,11 +509,8 @@ impl Ltage {
             }
             self.learn_tables(taken, draw & 3);
         }
-        let step = address >> SHIFT & 1 == 1;
-        let folding = &self.folding;
-        folding.follow(&mut self.hashes, (self.history, taken), (self.path, step));
         self.history = self.history << 1 | u64::from(taken);
-        self.path = (self.path << 1 | u32::from(step)) & ((1 << PATH_BITS) - 1);
+        self.path = (self.path << 1 | (address >> SHIFT & 1) as u32) & ((1 << PATH_BITS) - 1);
     }
 
     fn learn_loop(&mut self, address: u64, taken: bool) {
@@ -631,7 +651,7 @@ impl Ltage {
             self.entry(first).useful = 0;
         }
         for t in first..=TABLES {
-            let tag = self.latest.tags[t];
+            let tag = lane(&self.latest.tags, t);
             let entry = self.entry(t);
             if entry.useful == 0 {
                 entry.tag = tag;
@@ -703,6 +723,17 @@ mod tests {
             .iter()
             .filter(|&&w| w)
             .count()
+    }
+
+    #[test]
+    fn lanes_are_zero_only_if_all_of_their_bits_are() {
+        let lanes = [0, 1, 0x7fff, 0x8000, 0xffff];
+        for code in 0..5usize.pow(4) {
+            let own = [code, code / 5, code / 25, code / 125].map(|c| lanes[c % 5]);
+            let word = (0..4).fold(0u64, |word, i| word | own[i] << (16 * i));
+            let zero = (0..4).fold(0, |bits, i| bits | u32::from(own[i] == 0) << i);
+            assert_eq!(zero_lanes(word), zero, "{own:x?}");
+        }
     }
 
     #[test]

@@ -201,7 +201,9 @@ impl Scheduler {
         let (mut at, mut left) = (self.cycle, self.left);
         while at < cycle {
             at += 1;
-            left += usize::from(std::mem::take(&mut self.leaving[at as usize & (HORIZON - 1)]));
+            left += usize::from(std::mem::take(
+                &mut self.leaving[at as usize & (HORIZON - 1)],
+            ));
         }
         (self.cycle, self.left) = (at, left);
     }
