@@ -598,7 +598,13 @@ impl OutOfOrder {
             operands = operands.max(self.oldest(dispatched));
         }
         let issued = self.units.issue(&micro.needs, operands);
-        let done = issued + u64::from(micro.needs.latency);
+        let mut done = issued + u64::from(micro.needs.latency);
+        if micro.is(traits::SYSCALL) {
+            // A fault: taken first of a cycle, and with all stores answered.
+            self.stores.send_all(&mut self.memory);
+            let earliest = (self.commit.cycle() + 1).max(self.stores.drained());
+            done = done.max(earliest.saturating_sub(cycle(self.to_commit)));
+        }
         let committed = self.finish(micro, issued, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
             self.branch(micro, step, done, taken, target);
@@ -612,7 +618,7 @@ impl OutOfOrder {
             self.clear = 0;
         }
         if micro.is(traits::SYSCALL) {
-            self.restart(committed + self.p.trap_cycles + 3, false);
+            self.restart(committed + self.p.trap_cycles + 4, false);
         }
     }
 
