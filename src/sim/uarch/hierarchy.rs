@@ -46,6 +46,8 @@ struct Held {
 struct Cache {
     settings: CacheLevel,
     hit: u64,
+    /// From the arrival of a line until all of it can be read as ever: its first bytes come first.
+    whole: u64,
     set_mask: u64,
     ways: usize,
     lines: Box<[u64]>,
@@ -87,16 +89,13 @@ impl Answers {
     #[inline(always)]
     fn take(&mut self, cycle: u64) -> u64 {
         let slot = &mut self.cycles[cycle as usize & (ANSWERS - 1)];
-        if *slot == cycle {
-            return cycle + 1;
-        }
-        *slot = cycle;
-        cycle
+        cycle + u64::from(std::mem::replace(slot, cycle) == cycle)
     }
 }
 
 impl Cache {
-    fn new(settings: CacheLevel) -> Self {
+    /// An empty one, whose lines take `payload` cycles to come.
+    fn new(settings: CacheLevel, payload: u64) -> Self {
         let lines = (settings.size_bytes >> LINE_SHIFT) as usize;
         let ways = settings.ways as usize;
         let counted = if settings.mshrs as usize > COUNTED {
@@ -107,6 +106,7 @@ impl Cache {
         Self {
             settings,
             hit: settings.tag_cycles.max(settings.data_cycles),
+            whole: settings.data_cycles + payload,
             set_mask: (lines / ways) as u64 - 1,
             ways,
             lines: vec![EMPTY; lines].into(),
@@ -143,10 +143,14 @@ impl Cache {
 
     #[inline(always)]
     fn find(&self, line: u64) -> Option<usize> {
-        self.find_latest(line).or_else(|| self.search(line))
+        let latest = self.find_latest(line);
+        if latest.is_some() {
+            return latest;
+        }
+        self.search(line)
     }
 
-    #[inline(never)]
+    #[inline]
     fn search(&self, line: u64) -> Option<usize> {
         let start = (line & self.set_mask) as usize * self.ways;
         let ways = &self.lines[start..start + self.ways];
@@ -156,11 +160,19 @@ impl Cache {
     /// Finds a line and touches it.
     #[inline(always)]
     fn use_line(&mut self, line: u64) -> Option<usize> {
-        self.find_latest(line).or_else(|| {
-            let index = self.search(line)?;
-            self.touch(index, line);
-            Some(index)
-        })
+        let latest = self.find_latest(line);
+        if latest.is_some() {
+            return latest;
+        }
+        self.use_other(line)
+    }
+
+    /// The same for a line that is not the latest of its set.
+    #[inline(never)]
+    fn use_other(&mut self, line: u64) -> Option<usize> {
+        let index = self.search(line)?;
+        self.touch(index, line);
+        Some(index)
     }
 
     fn touch(&mut self, index: usize, line: u64) {
@@ -343,27 +355,32 @@ pub struct Hierarchy {
 impl Hierarchy {
     /// Empty caches.
     pub fn new(settings: &MemorySystem, frequency_hz: u64) -> Self {
-        let mut crossbars = Vec::new();
-        let shared: Vec<Cache> = [settings.l2, settings.l3]
+        let crossbar = |request, response, width_bytes| Crossbar {
+            request,
+            response,
+            payload: 64u64.div_ceil(width_bytes),
+            ..Crossbar::default()
+        };
+        let between = &settings.crossbar;
+        let between = crossbar(
+            between.request_cycles,
+            between.response_cycles,
+            between.width_bytes,
+        );
+        let last = &settings.memory_crossbar;
+        let last = crossbar(last.request_cycles, last.response_cycles, last.width_bytes);
+        let levels: Vec<CacheLevel> = [settings.l2, settings.l3]
             .into_iter()
             .filter(|level| level.size_bytes > 0)
-            .map(Cache::new)
             .collect();
-        for _ in &shared {
-            crossbars.push(Crossbar {
-                request: settings.crossbar.request_cycles,
-                response: settings.crossbar.response_cycles,
-                payload: 64u64.div_ceil(settings.crossbar.width_bytes),
-                ..Crossbar::default()
-            });
-        }
-        crossbars.push(Crossbar {
-            request: settings.memory_crossbar.request_cycles,
-            response: settings.memory_crossbar.response_cycles,
-            payload: 64u64.div_ceil(settings.memory_crossbar.width_bytes),
-            ..Crossbar::default()
-        });
-        let first = [Cache::new(settings.l1i), Cache::new(settings.l1d)];
+        let mut crossbars = vec![between; levels.len()];
+        crossbars.push(last);
+        let payload = |level: usize| crossbars[level].payload;
+        let first = [settings.l1i, settings.l1d].map(|level| Cache::new(level, payload(0)));
+        let below = levels.iter().zip(1..);
+        let shared: Vec<Cache> = below
+            .map(|(&level, crossbar)| Cache::new(level, payload(crossbar)))
+            .collect();
         Self {
             prefetches: first[1].ahead.is_some() || shared[0].ahead.is_some(),
             first,
@@ -471,16 +488,17 @@ impl Hierarchy {
             let held = &mut cache.held[index];
             held.dirty |= write;
             let filled = held.filled;
-            let payload = self.crossbars[0].payload;
-            if filled + cache.settings.data_cycles + payload <= now + cache.hit {
+            let whole = filled + cache.whole;
+            if whole <= now + cache.hit {
                 return now + cache.hit;
             }
             if now < filled {
                 cache.join(line, now, filled);
                 // The words behind the first come one crossbar width at a time.
+                let payload = self.crossbars[0].payload;
                 return (filled + cache.settings.response_cycles + payload).max(now + cache.hit);
             }
-            return now + cache.hit + (filled + cache.settings.data_cycles + payload - now);
+            return now + cache.hit + (whole - now);
         }
         let answer = self.miss(side, line, now, write);
         if side == Side::Instruction && self.first[0].ahead.is_some() {
@@ -537,7 +555,6 @@ impl Hierarchy {
     }
 
     fn shared_read(&mut self, level: usize, line: u64, now: u64, delay: u64) -> u64 {
-        let payload = self.crossbars[level + 1].payload;
         let cache = &mut self.shared[level];
         let now = cache.taken_at(now, 0);
         cache.accesses += 1;
@@ -546,7 +563,7 @@ impl Hierarchy {
             if cache.settings.inclusion == Inclusion::Exclusive && !dirty {
                 cache.lines[index] = EMPTY;
             }
-            let ready = filled + cache.settings.data_cycles + payload;
+            let ready = filled + cache.whole;
             let start = now + delay;
             if ready <= start + cache.hit {
                 return start + cache.hit;

@@ -12,7 +12,8 @@ use super::hierarchy::{Hierarchy, Side};
 use super::micro::{FLAGS, NONE, traits};
 use super::micro_block::{Step, passes};
 use super::packed::{
-    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, file, rare,
+    ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, RARE, SIMPLE_SOURCES, file,
+    rare,
 };
 use super::predict_gem5::{Prediction, Predictor};
 use super::queues::{
@@ -247,6 +248,14 @@ impl OutOfOrder {
         }
     }
 
+    /// Whether a wrong path from `address` on is stopped at `until` before it leaves the line in the fetch buffer.
+    fn stays(&self, address: u64, until: u64) -> bool {
+        // Two bytes a micro-op, as above; nothing holds up what is in the buffer already.
+        let fetched = until.saturating_sub(self.fetch.cycle()) * 2 * self.p.fetch_width;
+        let line = !(self.p.fetch_buffer_bytes - 1);
+        address & line == self.buffer && (address + fetched) & line == self.buffer
+    }
+
     /// Fetch starts again at `cycle`.
     fn restart(&mut self, cycle: u64, inside: bool) {
         self.fetch.restart(cycle);
@@ -277,15 +286,18 @@ impl OutOfOrder {
         }
     }
 
-    /// Whether the stocks surely have what is needed, in this cycle.
+    /// Whether the stocks surely have what is needed, in this cycle. Stock 0 has: it is larger than the window by more
+    /// than commits in a cycle.
     #[inline(always)]
     fn registers_ahead(&self, demand: &Demand, renamed: u64) -> bool {
-        let has = |stock: usize| {
-            let count = usize::from(demand.stocks[stock]);
-            let ring = &self.registers[stock];
-            count == 0 || count <= ring.entries() && ring.ahead(count - 1) + 2 <= renamed
-        };
-        has(0) && has(1) && has(2)
+        self.stock_ahead(1, demand, renamed) && self.stock_ahead(2, demand, renamed)
+    }
+
+    #[inline(always)]
+    fn stock_ahead(&self, stock: usize, demand: &Demand, renamed: u64) -> bool {
+        let count = usize::from(demand.stocks[stock]);
+        let ring = &self.registers[stock];
+        count == 0 || count <= ring.entries() && ring.ahead(count - 1) + 2 <= renamed
     }
 
     /// Fetch, decode, rename and dispatch, in the cycle of which it arrives. Rename does not come before `wait`.
@@ -431,13 +443,22 @@ impl OutOfOrder {
     /// Takes a micro-op out of the scheduler at `left`, and commits what is done at `done`.
     #[inline(always)]
     fn finish(&mut self, micro: &Packed, left: u64, done: u64) -> u64 {
+        let committed = self.commit(left, done);
+        self.write(micro, done, committed);
+        if micro.rare & rare::WRITES != 0 {
+            self.write_more(micro, done, committed);
+        }
+        committed
+    }
+
+    #[inline(always)]
+    fn commit(&mut self, left: u64, done: u64) -> u64 {
         let number = self.number;
         let left = self.leave(left);
         let slot = self.commit.take(start(done) + self.to_commit);
         let committed = cycle(slot);
         self.window.set(number, slot, left);
         self.number = number + 1;
-        self.write(micro, done, committed);
         committed
     }
 
@@ -450,17 +471,37 @@ impl OutOfOrder {
         self.scheduler.leave(cycle)
     }
 
-    /// What only computes.
+    /// What only computes and is nothing rare.
     #[inline(always)]
+    fn simple(&mut self, micro: &Packed) {
+        let dispatched = self.front_inside(micro);
+        let sources = micro.sources[..SIMPLE_SOURCES].iter();
+        let operands = sources.fold(dispatched, |operands, &source| {
+            operands.max(self.ready[usize::from(source)])
+        });
+        let issued = self.units.issue_pipelined(micro.class, operands);
+        let done = issued + u64::from(micro.latency);
+        let committed = self.commit(issued, done);
+        self.write(micro, done, committed);
+    }
+
+    /// What only computes.
+    #[inline(never)]
     fn plain(&mut self, micro: &Packed) {
-        let dispatched = if self.number < self.clear {
+        let dispatched = self.front_inside(micro);
+        let operands = self.operands(micro, dispatched);
+        let issued = self.units.issue(micro.class, operands);
+        self.finish(micro, issued, issued + u64::from(micro.latency));
+    }
+
+    /// [`Self::front`] for what waits for nothing of its own, as part of its caller.
+    #[inline(always)]
+    fn front_inside(&mut self, micro: &Packed) -> u64 {
+        if self.number < self.clear {
             self.front(micro, 0)
         } else {
             self.looking(micro, 0)
-        };
-        let operands = self.operands(micro, dispatched);
-        let issued = self.units.issue(&micro.needs, operands);
-        self.finish(micro, issued, issued + u64::from(micro.needs.latency));
+        }
     }
 
     /// Loads and stores of the instruction at `pc`.
@@ -538,7 +579,7 @@ impl OutOfOrder {
         if micro.is(traits::NON_SPECULATIVE) {
             operands = operands.max(self.oldest(dispatched));
         }
-        self.units.issue(&micro.needs, operands)
+        self.units.issue(micro.class, operands)
     }
 
     /// When the value of a load that executes at `now` is there, or when the store executes that it should have waited
@@ -597,8 +638,8 @@ impl OutOfOrder {
         if micro.is(traits::NON_SPECULATIVE | traits::FENCE) {
             operands = operands.max(self.oldest(dispatched));
         }
-        let issued = self.units.issue(&micro.needs, operands);
-        let mut done = issued + u64::from(micro.needs.latency);
+        let issued = self.units.issue(micro.class, operands);
+        let mut done = issued + u64::from(micro.latency);
         if micro.is(traits::SYSCALL) {
             // A fault: taken first of a cycle, and with all stores answered.
             self.stores.send_all(&mut self.memory);
@@ -644,9 +685,6 @@ impl OutOfOrder {
         if self.few_registers {
             self.registers[usize::from(micro.file) % STOCKS].push(committed);
         }
-        if self.few_flags | (micro.rare & (rare::DESTINATIONS | rare::FLAGS_WRITTEN) != 0) {
-            self.write_more(micro, done, committed);
-        }
     }
 
     #[inline(never)]
@@ -682,7 +720,8 @@ impl OutOfOrder {
         let prediction = self
             .predictor
             .branch(kind, step.address, taken, target, step.end);
-        if prediction.taken == taken && (!taken || prediction.target == target) {
+        // What matters is where fetch goes: to the next instruction also a jump goes that nobody saw.
+        if prediction.target == (if taken { target } else { step.end }) {
             // Inside an instruction fetch goes on in the same cycle.
             self.redirected = taken && !inside;
         } else {
@@ -710,8 +749,10 @@ impl OutOfOrder {
             direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
             let decoded = self.decoded();
-            self.fetch_ahead(step.end, decoded + 1);
-            self.restart(decoded + 2, inside);
+            let wrong = prediction.target;
+            let stays = self.stays(wrong, decoded + 1);
+            self.fetch_ahead(wrong, decoded + 1);
+            self.restart(decoded + 2, inside || stays);
             return;
         }
         let cleared = done + self.p.execute_to_commit_cycles;
@@ -746,6 +787,8 @@ impl OutOfOrder {
         target: u64,
     ) {
         if micro.traits == 0 {
+            self.simple(micro);
+        } else if micro.traits == RARE {
             self.plain(micro);
         } else if micro.is(traits::LOAD | traits::STORE) {
             let access = accesses.get(usize::from(micro.access));
@@ -786,6 +829,10 @@ impl OutOfOrder {
             let micros = &block.micros[run.micros.start as usize..run.micros.end as usize];
             for micro in micros {
                 if micro.traits == 0 {
+                    self.simple(micro);
+                    continue;
+                }
+                if micro.traits == RARE {
                     self.plain(micro);
                     continue;
                 }
@@ -921,7 +968,12 @@ impl Timing for OutOfOrder {
     type Block = Block;
 
     fn prepare(&self, instructions: &[Instruction]) -> Block {
-        Block::new(instructions, &self.units, self.p.fetch_buffer_bytes)
+        Block::new(
+            instructions,
+            &self.units,
+            self.p.fetch_buffer_bytes,
+            self.few_flags,
+        )
     }
 
     fn retire(&mut self, block: &Block, retired: Retired<'_>) {

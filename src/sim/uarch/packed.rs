@@ -1,8 +1,8 @@
 //! The micro-op as the out-of-order core wants it: everything that does not depend on the run is worked out once a block.
 use super::crack_gem5::{BranchKind, Repeats};
-use super::micro::{FLAGS, Micro, NONE, Reg, flags, traits};
+use super::micro::{Class, FLAGS, Micro, NONE, Reg, flags, traits};
 use super::micro_block::{self, Step};
-use super::units::{Needs, Units};
+use super::units::Units;
 use iced_x86::Instruction;
 use std::ops::Range;
 
@@ -18,21 +18,33 @@ const _: () = assert!(OTHER_FLAGS < NOWHERE && FLAGS + 5 == NONE);
 pub(super) const FEW_SOURCES: usize = 4;
 const SOURCES: usize = 9;
 
+/// Sources of a simple micro-op, at most.
+pub(super) const SIMPLE_SOURCES: usize = 2;
+
+/// Among the traits: something is rare.
+pub(super) const RARE: u16 = traits::LAST;
+
 /// What is rare, as bits of [`Packed::rare`].
 pub(super) mod rare {
     /// Has more sources than [`super::FEW_SOURCES`].
     pub(crate) const SOURCES: u8 = 1;
-    /// Writes more than one register.
-    pub(crate) const DESTINATIONS: u8 = 2;
-    /// Writes other flags than those of arithmetic.
-    pub(crate) const FLAGS_WRITTEN: u8 = 4;
+    /// Writes more than one register, or other flags than those of arithmetic, or flags where their registers are few.
+    pub(crate) const WRITES: u8 = 2;
+    /// Holds its unit for its whole latency.
+    pub(crate) const HOLDS: u8 = 4;
+    /// Has more sources than [`super::SIMPLE_SOURCES`].
+    pub(crate) const THIRD_SOURCE: u8 = 8;
 }
 
-/// A micro-op.
+/// A micro-op, small: the host reads them all.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Packed {
-    pub(super) needs: Needs,
-    /// Without [`traits::LAST`]: nothing for what only computes.
+    pub(super) class: Class,
+    /// Cycles from issue to the result.
+    pub(super) latency: u8,
+    /// Without [`traits::LAST`], instead of which stands [`RARE`]: nothing for what only computes and is not rare, as
+    /// most are.
     pub(super) traits: u16,
     /// Registers and groups of flags read, then [`NONE`].
     pub(super) sources: [Reg; SOURCES],
@@ -57,7 +69,7 @@ pub(super) struct Packed {
     pub(super) place: u16,
 }
 
-const _: () = assert!(size_of::<Packed>() <= 48);
+const _: () = assert!(size_of::<Packed>() == 32);
 
 /// The stock that a register is taken from: 0 none, 1 the integer one, 2 the floating one.
 pub(super) fn file(register: Reg) -> usize {
@@ -69,18 +81,22 @@ pub(super) fn file(register: Reg) -> usize {
 }
 
 impl Packed {
-    fn new(micro: &Micro, units: &Units) -> Self {
+    fn new(micro: &Micro, units: &Units, few_flags: bool) -> Self {
         const ARITHMETIC: u8 = flags::ZAPS | flags::CFOF;
         let [first, second, _] = micro.destinations;
+        let needs = units.needs(micro.class);
         let mut rare = 0;
-        if second != NONE {
-            rare |= rare::DESTINATIONS;
+        if second != NONE || few_flags && micro.flags_written != 0 {
+            rare |= rare::WRITES;
+        }
+        if needs.holds {
+            rare |= rare::HOLDS;
         }
         let flags_to = match micro.flags_written {
             ARITHMETIC => FLAGS,
             0 => NOWHERE,
             _ => {
-                rare |= rare::FLAGS_WRITTEN;
+                rare |= rare::WRITES;
                 NOWHERE
             }
         };
@@ -97,9 +113,17 @@ impl Packed {
         if sources[FEW_SOURCES] != NONE {
             rare |= rare::SOURCES;
         }
+        if sources[SIMPLE_SOURCES] != NONE {
+            rare |= rare::THIRD_SOURCE;
+        }
+        let mut traits = micro.traits & !traits::LAST;
+        if rare != 0 {
+            traits |= RARE;
+        }
         Self {
-            needs: units.needs(micro),
-            traits: micro.traits & !traits::LAST,
+            class: micro.class,
+            latency: needs.latency,
+            traits,
             sources,
             destinations: [
                 if first == NONE { NOWHERE } else { first },
@@ -175,10 +199,18 @@ pub struct Block {
 }
 
 impl Block {
-    /// Cracks a block for a core that fetches so many bytes at once.
-    pub(super) fn new(instructions: &[Instruction], units: &Units, fetch_bytes: u64) -> Self {
+    /// Cracks a block for a core that fetches so many bytes at once, and may lack registers for flags.
+    pub(super) fn new(
+        instructions: &[Instruction],
+        units: &Units,
+        fetch_bytes: u64,
+        few_flags: bool,
+    ) -> Self {
         let (micros, steps) = micro_block::Block::new(instructions).into_parts();
-        let mut micros: Box<[Packed]> = micros.iter().map(|m| Packed::new(m, units)).collect();
+        let mut micros: Box<[Packed]> = micros
+            .iter()
+            .map(|m| Packed::new(m, units, few_flags))
+            .collect();
         for (i, step) in steps.iter().enumerate() {
             for micro in &mut micros[step.range()] {
                 micro.step = i as u8;

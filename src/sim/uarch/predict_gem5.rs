@@ -11,18 +11,22 @@
 //!
 //! What gem5 does by drawing numbers is done by counting here.
 use super::crack_gem5::BranchKind;
-use super::folding::{Folding, LANES, LOG_SIZES, PATH_BITS, TABLES};
+use super::folding::{Folding, LOG_SIZES, Lanes, PATH_BITS, TABLES, lane};
 use crate::sim::machine::{BranchUnit, Directions};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 const SHIFT: u32 = 2;
+
+/// No return address.
+const NEVER: u64 = u64::MAX;
 
 /// What was predicted for a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The direction that fetch follows.
     pub taken: bool,
-    /// The target that it follows if taken.
+    /// Where fetch goes: the target if taken, else the next instruction.
     pub target: u64,
 }
 
@@ -34,7 +38,6 @@ pub struct Predictor {
     targets: Box<[(u64, u64)]>,
     returns: Box<[u64]>,
     top: usize,
-    depth: usize,
     indirect: Box<[(u64, u64)]>,
     path: [u64; 16],
     history: u64,
@@ -63,9 +66,8 @@ impl Predictor {
                 Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes, true))),
             },
             targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
-            returns: vec![0; sizes.return_stack_entries as usize].into(),
+            returns: vec![NEVER; sizes.return_stack_entries as usize].into(),
             top: 0,
-            depth: 0,
             indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize]
                 .into(),
             path: [0; 16],
@@ -94,7 +96,7 @@ impl Predictor {
         let mut predicted = (wanted && known).then_some(self.targets[slot].1);
         match kind {
             BranchKind::Call | BranchKind::IndirectCall => self.push(behind),
-            BranchKind::Return if self.depth > 0 => predicted = Some(self.pop()),
+            BranchKind::Return => predicted = self.pop(),
             _ => {}
         }
         let indirect = matches!(kind, BranchKind::Indirect | BranchKind::IndirectCall);
@@ -111,8 +113,10 @@ impl Predictor {
             taken: predicted.is_some(),
             target: predicted.unwrap_or(behind),
         };
-        let wrong = prediction.taken != taken || taken && prediction.target != target;
-        if wrong && taken {
+        // A branch that goes to the next instruction anyway is never found out, and what was believed of it is learnt.
+        let right = prediction.target == if taken { target } else { behind };
+        let taken = if right { prediction.taken } else { taken };
+        if !right && taken {
             if indirect {
                 self.record_indirect(set, address, target);
             } else if kind != BranchKind::Return {
@@ -150,14 +154,13 @@ impl Predictor {
     fn push(&mut self, address: u64) {
         self.top = (self.top + 1) % self.returns.len();
         self.returns[self.top] = address;
-        self.depth = (self.depth + 1).min(self.returns.len());
     }
 
-    fn pop(&mut self) -> u64 {
+    /// What lies on top, also where as many were taken as were ever put there; `None` where nothing ever was.
+    fn pop(&mut self) -> Option<u64> {
         let address = self.returns[self.top];
         self.top = (self.top + self.returns.len() - 1) % self.returns.len();
-        self.depth -= 1;
-        address
+        (address != NEVER).then_some(address)
     }
 
     fn indirect_set(&self, address: u64) -> usize {
@@ -300,20 +303,28 @@ impl Tournament {
 
 /// The shortest history of the tagged tables.
 const SHORTEST: u64 = 4;
-/// All tagged tables in one: where each begins.
-const OFFSETS: [u16; LANES] = {
-    let mut offsets = [0; LANES];
-    let mut t = 2;
-    while t <= TABLES {
-        offsets[t] = offsets[t - 1] + (1 << LOG_SIZES[t - 1]);
-        t += 1;
+/// All tagged tables in one: where each begins. The large ones come first, so that each begins at a multiple of its size.
+const OFFSETS: [u32; TABLES + 1] = {
+    let mut offsets = [0; TABLES + 1];
+    let mut next = 0;
+    let mut log = 11;
+    while log >= 9 {
+        let mut t = 1;
+        while t <= TABLES {
+            if LOG_SIZES[t] == log {
+                offsets[t] = next;
+                next += 1 << log;
+            }
+            t += 1;
+        }
+        log -= 1;
     }
+    assert!(next as usize <= ENTRIES);
     offsets
 };
 const LOOPS: usize = 256;
 /// A power of two that holds them.
 const ENTRIES: usize = 1 << 14;
-const _: () = assert!(OFFSETS[TABLES] as usize + (1 << LOG_SIZES[TABLES]) <= ENTRIES);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tagged {
@@ -334,8 +345,12 @@ struct LoopEntry {
 /// The latest prediction, which the update refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Latest {
-    indices: [u16; LANES],
-    tags: [u16; LANES],
+    /// By tagged table: the entry that was looked at, and the tag that it should have had.
+    indices: Lanes,
+    tags: Lanes,
+    /// The entry of the bimodal table.
+    base: u16,
+    /// The matching tables of the longest histories; 0 is the bimodal one.
     hit: u8,
     alternative: u8,
     alternative_taken: bool,
@@ -346,6 +361,17 @@ struct Latest {
     loop_valid: bool,
     loop_taken: bool,
     predicted: bool,
+}
+
+/// The lanes of a word that are zero, as bits.
+#[inline(always)]
+fn zero_lanes(word: u64) -> u32 {
+    const LOW: u64 = 0x7fff_7fff_7fff_7fff;
+    // The upper bit of a lane stays zero if all of its bits are.
+    let zero = !((word & LOW) + LOW | word | LOW) >> 15;
+    // Lane `i` reaches bit 48 + i by the term that shifts it by 48 - 15 * i; what the others make of it lies elsewhere.
+    const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
+    (zero.wrapping_mul(GATHER) >> 48 & 15) as u32
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -371,7 +397,10 @@ impl Ltage {
     fn new(sizes: &BranchUnit, with_loops: bool) -> Self {
         Self {
             with_loops,
-            folding: Arc::new(Folding::new(&lengths(SHORTEST, sizes.history_max))),
+            folding: Arc::new(Folding::new(
+                &lengths(SHORTEST, sizes.history_max),
+                &OFFSETS,
+            )),
             bimodal: vec![false; 1 << LOG_SIZES[0]].into(),
             hysteresis: vec![true; 1 << (LOG_SIZES[0] - 2)].into(),
             tables: vec![Tagged::default(); ENTRIES]
@@ -394,71 +423,84 @@ impl Ltage {
         self.draws >> 16
     }
 
-    /// The entry of a table that a prediction looked at.
+    /// The entry of a table that the latest prediction looked at.
     #[inline(always)]
-    fn entry(&mut self, l: &Latest, table: usize) -> &mut Tagged {
-        &mut self.tables[l.indices[table] as usize & (ENTRIES - 1)]
+    fn entry(&mut self, table: usize) -> &mut Tagged {
+        &mut self.tables[usize::from(lane(&self.latest.indices, table)) & (ENTRIES - 1)]
     }
 
     #[inline]
     fn predict(&mut self, address: u64) -> bool {
+        const LANE: u64 = (1 << 16) - 1;
+        const BOUND: u64 = (ENTRIES as u64 - 1) * 0x0001_0001_0001_0001;
         let pc = (address >> SHIFT) as u32;
-        let mut l = Latest::default();
         let (indices, tags) = self.folding.hash(pc, self.history, self.path);
-        l.tags = tags;
-        l.indices = std::array::from_fn(|t| indices[t] + OFFSETS[t]);
-        // All lanes, also those of no table: so the host does it without branches, and compares them at once.
-        let found: [u16; LANES] =
-            std::array::from_fn(|t| self.tables[l.indices[t] as usize & (ENTRIES - 1)].tag);
-        let matching: [u16; LANES] =
-            std::array::from_fn(|t| if found[t] == tags[t] { 1 << t } else { 0 });
-        let matches = matching.iter().fold(0, |matches, bit| matches | bit);
-        // Bits of no table do not count.
-        let matches = u32::from(matches) & ((2 << TABLES) - 2);
-        l.indices[0] = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
-        // The matching tables of the longest histories; bit 0 stands for the bimodal table, which always matches.
-        let longest = |matches: u32| (matches | 1).ilog2() as usize;
-        let hit = longest(matches);
-        let alternative = longest(matches & !(1 << hit));
-        let base = self.bimodal[l.indices[0] as usize];
-        let taken = |t: usize| {
-            if t == 0 {
-                base
-            } else {
-                self.tables[l.indices[t] as usize & (ENTRIES - 1)].counter >= 0
-            }
-        };
-        l.alternative_taken = taken(alternative);
-        l.longest_taken = taken(hit);
-        l.tagged_taken = l.longest_taken;
-        if hit > 0 {
-            let counter = self.entry(&l, hit).counter;
-            l.new = counter == 0 || counter == -1;
-            if l.new && self.use_alternative >= 0 {
-                l.tagged_taken = l.alternative_taken;
-            }
+        // Bit 0 stands for the bimodal table, which always matches.
+        let mut matches = 1;
+        for (word, (at, tags)) in indices.into_iter().zip(tags).enumerate() {
+            let at = at & BOUND;
+            let tag = |lane: u32| u64::from(self.tables[(at >> (16 * lane) & LANE) as usize].tag);
+            let found = tag(0) | tag(1) << 16 | tag(2) << 32 | tag(3) << 48;
+            matches |= zero_lanes(found ^ tags) << (1 + 4 * word);
         }
-        (l.hit, l.alternative) = (hit as u8, alternative as u8);
+        let hit = matches.ilog2() as usize;
+        let others = matches & !(1 << hit);
+        let alternative = (others | 1).ilog2() as usize;
+        let base = (pc & ((1 << LOG_SIZES[0]) - 1)) as u16;
+        let bimodal = i8::from(self.bimodal[usize::from(base)]) - 1;
+        let counter = |table: usize| {
+            let at = usize::from(lane(&indices, table.max(1)));
+            let tagged = self.tables[at & (ENTRIES - 1)].counter;
+            select_unpredictable(table == 0, bimodal, tagged)
+        };
+        let longest = counter(hit);
+        let alternative_taken = counter(alternative) >= 0;
+        let longest_taken = longest >= 0;
+        let new = hit > 0 && (longest == 0 || longest == -1);
+        let tagged_taken = if new && self.use_alternative >= 0 {
+            alternative_taken
+        } else {
+            longest_taken
+        };
+        let (loop_way, found) = self.find_loop(pc);
+        let loop_valid = loop_way >= 0 && found.confidence == 3;
+        let loop_taken = found.current + 1 != found.iterations;
         // The loop predictor overrules where it is sure and has been of use.
+        let predicted = if self.loop_use >= 0 && loop_valid {
+            loop_taken
+        } else {
+            tagged_taken
+        };
+        self.latest = Latest {
+            indices,
+            tags,
+            base,
+            hit: hit as u8,
+            alternative: alternative as u8,
+            alternative_taken,
+            longest_taken,
+            tagged_taken,
+            new,
+            loop_way,
+            loop_valid,
+            loop_taken,
+            predicted,
+        };
+        predicted
+    }
+
+    /// In which way the loop predictor knows a branch, and what; -1 if it does not.
+    #[inline(always)]
+    fn find_loop(&self, pc: u32) -> (i8, LoopEntry) {
         let set = (pc as usize & 63) << 2;
         let tag = (pc >> 6) as u16 & 0x3fff;
-        l.loop_way = -1;
-        for way in 0..4 {
-            let entry = self.loops[(set + way) & (LOOPS - 1)];
-            if entry.tag == tag {
-                l.loop_way = way as i8;
-                l.loop_valid = entry.confidence == 3;
-                l.loop_taken = entry.current + 1 != entry.iterations;
-                break;
-            }
+        let mut found = -1;
+        for way in (0..4).rev() {
+            let matches = self.loops[(set + way) & (LOOPS - 1)].tag == tag;
+            found = select_unpredictable(matches, way as i8, found);
         }
-        l.predicted = if self.loop_use >= 0 && l.loop_valid {
-            l.loop_taken
-        } else {
-            l.tagged_taken
-        };
-        self.latest = l;
-        l.predicted
+        let entry = self.loops[(set + (found & 3) as usize) & (LOOPS - 1)];
+        (found, entry)
     }
 
     fn learn(&mut self, conditional: bool, address: u64, taken: bool, _predicted: bool) {
@@ -474,7 +516,7 @@ impl Ltage {
     }
 
     fn learn_loop(&mut self, address: u64, taken: bool) {
-        let l = self.latest;
+        let l = &self.latest;
         if l.loop_valid && l.predicted != l.loop_taken {
             let up = l.loop_taken == taken;
             self.loop_use = if up {
@@ -545,15 +587,16 @@ impl Ltage {
     }
 
     fn learn_tables(&mut self, taken: bool, draw: u32) {
-        let l = self.latest;
-        let hit = usize::from(l.hit);
-        let mut allocate = l.tagged_taken != taken && hit < TABLES;
+        let l = &self.latest;
+        let (hit, alternative) = (usize::from(l.hit), usize::from(l.alternative));
+        let (tagged_taken, alternative_taken) = (l.tagged_taken, l.alternative_taken);
+        let mut allocate = tagged_taken != taken && hit < TABLES;
         if hit > 0 && l.new {
             if l.longest_taken == taken {
                 allocate = false;
             }
-            if l.longest_taken != l.alternative_taken {
-                let up = l.alternative_taken == taken;
+            if l.longest_taken != alternative_taken {
+                let up = alternative_taken == taken;
                 self.use_alternative = if up {
                     (self.use_alternative + 1).min(7)
                 } else {
@@ -562,7 +605,7 @@ impl Ltage {
             }
         }
         if allocate {
-            self.allocate(&l, taken, draw);
+            self.allocate(taken, draw);
         }
         self.updates += 1;
         if self.updates & ((1 << 19) - 1) == 0 {
@@ -571,24 +614,23 @@ impl Ltage {
             }
         }
         if hit == 0 {
-            self.learn_base(&l, taken);
+            self.learn_base(taken);
             return;
         }
-        let entry = self.entry(&l, hit);
+        let entry = self.entry(hit);
         entry.counter = step(entry.counter, taken);
         let useless = entry.useful == 0;
         if useless {
-            let alternative = usize::from(l.alternative);
             if alternative > 0 {
-                let other = self.entry(&l, alternative);
+                let other = self.entry(alternative);
                 other.counter = step(other.counter, taken);
             } else {
-                self.learn_base(&l, taken);
+                self.learn_base(taken);
             }
         }
-        if l.tagged_taken != l.alternative_taken {
-            let entry = self.entry(&l, hit);
-            entry.useful = if l.tagged_taken == taken {
+        if tagged_taken != alternative_taken {
+            let entry = self.entry(hit);
+            entry.useful = if tagged_taken == taken {
                 (entry.useful + 1).min(3)
             } else {
                 entry.useful.saturating_sub(1)
@@ -596,9 +638,9 @@ impl Ltage {
         }
     }
 
-    fn allocate(&mut self, l: &Latest, taken: bool, draw: u32) {
-        let hit = usize::from(l.hit);
-        let free = (hit + 1..=TABLES).any(|t| self.entry(l, t).useful == 0);
+    fn allocate(&mut self, taken: bool, draw: u32) {
+        let hit = usize::from(self.latest.hit);
+        let free = (hit + 1..=TABLES).any(|t| self.entry(t).useful == 0);
         let draw = draw & ((1u32 << (TABLES - hit - 1)) - 1);
         let mut first = hit + 1;
         if draw & 1 == 1 {
@@ -608,20 +650,21 @@ impl Ltage {
             }
         }
         if !free {
-            self.entry(l, first).useful = 0;
+            self.entry(first).useful = 0;
         }
         for t in first..=TABLES {
-            let entry = self.entry(l, t);
+            let tag = lane(&self.latest.tags, t);
+            let entry = self.entry(t);
             if entry.useful == 0 {
-                entry.tag = l.tags[t];
+                entry.tag = tag;
                 entry.counter = if taken { 0 } else { -1 };
                 break;
             }
         }
     }
 
-    fn learn_base(&mut self, l: &Latest, taken: bool) {
-        let i = l.indices[0] as usize;
+    fn learn_base(&mut self, taken: bool) {
+        let i = usize::from(self.latest.base);
         let mut state = u8::from(self.bimodal[i]) << 1 | u8::from(self.hysteresis[i >> 2]);
         count(&mut state, taken);
         self.bimodal[i] = state > 1;
@@ -682,6 +725,17 @@ mod tests {
             .iter()
             .filter(|&&w| w)
             .count()
+    }
+
+    #[test]
+    fn lanes_are_zero_only_if_all_of_their_bits_are() {
+        let lanes = [0, 1, 0x7fff, 0x8000, 0xffff];
+        for code in 0..5usize.pow(4) {
+            let own = [code, code / 5, code / 25, code / 125].map(|c| lanes[c % 5]);
+            let word = (0..4).fold(0u64, |word, i| word | own[i] << (16 * i));
+            let zero = (0..4).fold(0, |bits, i| bits | u32::from(own[i] == 0) << i);
+            assert_eq!(zero_lanes(word), zero, "{own:x?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The out-of-order part of a pipeline: the scheduler's entries, and the units and issue slots of each cycle.
-use super::micro::{Class, Micro};
+use super::micro::Class;
 use crate::sim::machine::OutOfOrderCore;
 
 /// Cycles ahead for which units and scheduler entries are booked.
@@ -87,9 +87,10 @@ impl Units {
         units
     }
 
-    /// What this micro-op needs.
-    pub(super) fn needs(&self, micro: &Micro) -> Needs {
-        self.needs[micro.class as usize]
+    /// What micro-ops of this class need.
+    #[inline(always)]
+    pub(super) fn needs(&self, class: Class) -> Needs {
+        self.needs[class as usize]
     }
 
     /// What is taken of a cycle.
@@ -102,7 +103,24 @@ impl Units {
 
     /// Issues a micro-op at the first cycle from `earliest` on that has a slot and a unit. Units take turns.
     #[inline(always)]
-    pub(super) fn issue(&mut self, needs: &Needs, earliest: u64) -> u64 {
+    pub(super) fn issue(&mut self, class: Class, earliest: u64) -> u64 {
+        let needs = self.needs(class);
+        let (cycle, unit) = self.take(&needs, earliest);
+        if needs.holds {
+            self.hold(unit & UNITS, cycle, needs.latency);
+        }
+        cycle
+    }
+
+    /// The same for what does not hold its unit.
+    #[inline(always)]
+    pub(super) fn issue_pipelined(&mut self, class: Class, earliest: u64) -> u64 {
+        self.take(&self.needs(class), earliest).0
+    }
+
+    /// The cycle and the unit, which is busy in this cycle.
+    #[inline(always)]
+    fn take(&mut self, needs: &Needs, earliest: u64) -> (u64, u64) {
         let mut cycle = earliest;
         let (slot, free) = loop {
             let slot = self.slot(cycle);
@@ -122,10 +140,7 @@ impl Units {
             slot |= EVERY_UNIT;
         }
         self.slots[cycle as usize & (HORIZON - 1)] = slot ^ number(cycle);
-        if needs.holds {
-            self.hold(unit & UNITS, cycle, needs.latency);
-        }
-        cycle
+        (cycle, unit)
     }
 
     #[inline(never)]
@@ -181,10 +196,16 @@ impl Scheduler {
     fn advance(&mut self, cycle: u64) {
         if cycle > self.cycle + 64 {
             self.advance_far(cycle);
+            return;
         }
-        while self.cycle < cycle {
-            self.next();
+        let (mut at, mut left) = (self.cycle, self.left);
+        while at < cycle {
+            at += 1;
+            left += usize::from(std::mem::take(
+                &mut self.leaving[at as usize & (HORIZON - 1)],
+            ));
         }
+        (self.cycle, self.left) = (at, left);
     }
 
     /// The same for a long way, of which most is empty.
