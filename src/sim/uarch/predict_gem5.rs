@@ -368,7 +368,7 @@ struct Latest {
 fn zero_lanes(word: u64) -> u32 {
     const LOW: u64 = 0x7fff_7fff_7fff_7fff;
     // The upper bit of a lane stays zero if all of its bits are.
-    let zero = !((word & LOW) + LOW | word | LOW) >> 15;
+    let zero = !(((word & LOW) + LOW) | word | LOW) >> 15;
     // Lane `i` reaches bit 48 + i by the term that shifts it by 48 - 15 * i; what the others make of it lies elsewhere.
     const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
     (zero.wrapping_mul(GATHER) >> 48 & 15) as u32
