@@ -190,6 +190,7 @@ const CORE: &[Microbenchmark] = &[
             a.add(rax, rbx)?;
             a.push(rax)?;
             a.ret()?;
+            a.nop()?;
             a.set_label(&mut behind)?;
             a.nop()
         },
