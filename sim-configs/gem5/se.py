@@ -257,25 +257,24 @@ room = job["most_marks"]
 
 
 def read_marks():
-    """What was written since the last look; True: a marker was, and the simulation goes on."""
+    """Notes what was written since the last look."""
     global room
     try:
         message = os.read(markers, 1 << 16)
     except BlockingIOError:
-        return False
-    if not message:
-        return False
-    room -= 1
-    marks.append([cpu.totalInsts(), m5.curTick(), message.hex()])
-    return True
+        return
+    # The signal comes, too, when the program closes its end, and nothing was written.
+    if message:
+        room -= 1
+        marks.append([cpu.totalInsts(), m5.curTick(), message.hex()])
 
 
 while True:
     event = m5.simulate()
     cause = event.getCause()
-    if cause == "user interrupt received" and markers is not None and room > 0 and read_marks():
-        continue
-    break
+    if cause != "user interrupt received" or markers is None or room <= 0:
+        break
+    read_marks()
 if markers is not None:
     read_marks()
 result = {"cause": cause, "code": event.getCode(), "tick": m5.curTick(), "marks": marks, "lost_marks": room <= 0}

@@ -192,6 +192,19 @@ pub(super) struct CandidateArgs {
     pub(super) gem5_frozen: Option<PathBuf>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
+    /// Judge every sample on a machine that only counts (`atomic`) first, and run only those that it accepts, or that
+    /// read the simulated clock, on the machines with cycles. The verdicts are the same; rejected samples have no
+    /// figures. `--screen=false` overrules a plan.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true",
+        action = clap::ArgAction::Set
+    )]
+    pub(super) screen: bool,
     /// Start every Python candidate from the first instruction instead of from a snapshot; the results are the same.
     #[arg(long)]
     pub(super) no_snapshot: bool,
@@ -343,6 +356,11 @@ pub(super) struct EvaluateArgs {
     /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// LeetCode data sets: statements of the problems, where the data set's own file has none. Tests whose input is
+    /// outside of the bounds that a statement sets are left out. A LeetCodeDataset or LeetCodeEval file, or a folder with
+    /// a page a problem; may be repeated.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(super) statements: Vec<PathBuf>,
     /// Who tells the right results that the files do not have: `reference` (the data set's own solutions) or
     /// `agreement` (what most of the models' first answers give).
     #[arg(long, value_name = "WHO", default_value = "reference")]
@@ -394,6 +412,9 @@ pub(super) struct DatasetsCheckArgs {
     /// Language of the candidates where the data set serves both: cpp or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "cpp")]
     pub(super) language: String,
+    /// LeetCode data sets: statements of the problems, as for `tickmark evaluate`.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(super) statements: Vec<PathBuf>,
     /// Also build the driver of every problem that has a template.
     #[arg(long)]
     pub(super) build: bool,

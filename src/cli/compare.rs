@@ -416,7 +416,8 @@ fn model_tasks(
         .flat_map(|&(problem, sample)| (0..models.len()).map(move |model| (problem, sample, model)))
         .collect();
     eprintln!("building {} candidates", jobs.len());
-    let built: Result<Vec<Result<Artifact, Verdict>>, BackendFailure> = (jobs.into_par_iter())
+    type Built = Result<Result<Artifact, Verdict>, BackendFailure>;
+    let built: Vec<Built> = (jobs.into_par_iter())
         .map(|(problem, sample, model)| {
             let answers = models[model].answers.get(&problem.id);
             let answer = answers.and_then(|answers| answers.get(sample));
@@ -426,26 +427,42 @@ fn model_tasks(
             }
         })
         .collect();
-    let mut built = built?.into_iter();
+    let mut built = built.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
-    let tasks = (pairs.into_iter())
-        .map(|(problem, sample)| {
-            let mut problem = problem.clone();
-            if sample > 0 {
-                problem.id = format!("{}#{}", problem.id, sample + 1);
+    let mut tasks = Vec::new();
+    let mut left_out = Vec::new();
+    for (problem, sample) in pairs {
+        let mut problem = problem.clone();
+        if sample > 0 {
+            problem.id = format!("{}#{}", problem.id, sample + 1);
+        }
+        let mut entrants = Vec::new();
+        let mut failure = None;
+        for (name, artifact) in names.iter().zip(built.by_ref()) {
+            match artifact {
+                Ok(artifact) => entrants.push(Entrant {
+                    name: name.clone(),
+                    artifact,
+                }),
+                Err(ours) => failure = failure.or(Some((name, ours))),
             }
-            Task {
-                problem,
-                entrants: (names.iter().zip(built.by_ref()))
-                    .map(|(name, artifact)| Entrant {
-                        name: name.clone(),
-                        artifact,
-                    })
-                    .collect(),
+        }
+        match failure {
+            None => tasks.push(Task { problem, entrants }),
+            // What this toolchain cannot build says nothing of the candidate: the others are compared without it.
+            Some((name, ours)) => {
+                eprintln!(
+                    "left out: {}, as {name} cannot be built here: {ours}",
+                    problem.id
+                );
+                left_out.push(ours);
             }
-        })
-        .collect();
-    Ok((tasks, names))
+        }
+    }
+    match left_out.into_iter().next() {
+        Some(failure) if tasks.is_empty() => Err(failure.into()),
+        _ => Ok((tasks, names)),
+    }
 }
 
 /// The artifact, or the verdict of a candidate that cannot be built.

@@ -5,7 +5,7 @@ use super::evaluate::{dataset_form, language};
 use super::{Status, print_data};
 use crate::artifact::{BuildFailure, BuildOptions, Toolchain, build};
 use crate::candidate::{Answer, assemble};
-use crate::dataset::{self, Defect, Form, Loaded, Problem, catalogue};
+use crate::dataset::{self, Defect, Form, Loaded, Problem, Statements, catalogue};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::json;
 use std::fmt::Write;
@@ -59,7 +59,8 @@ struct Check {
 fn check(args: &DatasetsCheckArgs) -> Result<Status, CliError> {
     let form = dataset_form(&args.name)?;
     let language = language(&args.language)?;
-    let loaded = match dataset::load_all(form, &args.files, language) {
+    let statements = Statements::of(&args.statements)?;
+    let loaded = match dataset::load_with(form, &args.files, language, &statements) {
         Ok(loaded) => loaded,
         // A file without a usable problem still has its reasons told.
         Err(defect) => Loaded {
@@ -118,6 +119,22 @@ fn as_text(found: &Check) -> String {
         );
     }
     let _ = writeln!(text, "{} problems have a solution", found.solutions);
+    let bounds = loaded.bounds;
+    if bounds.problems > 0 {
+        let broken = loaded
+            .left_out
+            .iter()
+            .filter(|defect| defect.is_out_of_bounds());
+        let _ = writeln!(
+            text,
+            "{} problems have a statement: {} lines of their bounds are looked at, {} are not understood; {} cases are \
+             outside of the bounds",
+            bounds.problems,
+            bounds.lines,
+            bounds.unread,
+            broken.count()
+        );
+    }
     if let Some((built, failed)) = &found.built {
         let _ = writeln!(
             text,
@@ -147,6 +164,12 @@ fn as_json(found: &Check) -> serde_json::Value {
         "cases": found.cases,
         "cases_without_expected": found.without_expected,
         "solutions": found.solutions,
+        "bounds": {
+            "problems": found.loaded.bounds.problems,
+            "lines": found.loaded.bounds.lines,
+            "lines_not_understood": found.loaded.bounds.unread,
+            "cases_outside": found.loaded.left_out.iter().filter(|defect| defect.is_out_of_bounds()).count(),
+        },
         "problems_left_out": texts(&found.loaded.skipped),
         "cases_left_out": texts(&found.loaded.left_out),
     });

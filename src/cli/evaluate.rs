@@ -17,12 +17,13 @@ use crate::backend::native::Native;
 use crate::backend::sim::{Options, Sim};
 use crate::backend::verified::Verified;
 use crate::candidate::Answer;
-use crate::dataset::{self, DatasetForm, Defect, Language, Loaded};
+use crate::dataset::{self, DatasetForm, Defect, Language, Loaded, Statements};
 use crate::evaluation::{
     Authority, BackendRunner, Builder, Completion, EvaluationResult, JobKey, Memory, Model,
-    OnMachine, Plan, Programs, StoredStudy, demo_plans, evaluate as evaluate_plan, page, sources,
+    OnMachine, Plan, Programs, Screen, StoredStudy, demo_plans, evaluate as evaluate_plan, page,
+    sources,
 };
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Kind, Machine};
 use crate::store::Store;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -83,7 +84,14 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
             .collect(),
         _ => args.problems.clone(),
     };
-    let mut loaded = dataset::load_all(form, &problems, language)?;
+    let statements: Vec<PathBuf> = match &file {
+        Some(file) if args.statements.is_empty() => (file.data.statements())
+            .map(|path| file.resolve(path))
+            .collect(),
+        _ => args.statements.clone(),
+    };
+    let statements = Statements::of(&statements)?;
+    let mut loaded = dataset::load_with(form, &problems, language, &statements)?;
     tell_defects(&loaded.skipped);
     tell_defects(&loaded.left_out);
     if !args.only.is_empty() {
@@ -98,6 +106,9 @@ pub(super) fn evaluate(args: EvaluateArgs, given: &[OsString]) -> Result<Status,
         loaded
             .problems
             .retain(|problem| args.only.contains(&problem.id));
+        (loaded.left_out).retain(|defect| {
+            (defect.id.as_deref()).is_some_and(|id| args.only.iter().any(|o| o == id))
+        });
     }
     let mut models = match &file {
         Some(file) if args.samples.is_empty() => samples::of_plan(file, &loaded.problems)?,
@@ -224,8 +235,55 @@ impl BuildArgs {
 struct Setting<'a> {
     args: &'a CandidateArgs,
     machines: Vec<Machine>,
+    screens: Screens,
     options: BuildOptions,
     toolchain: Toolchain,
+}
+
+/// The machines that judge before others.
+#[derive(Default)]
+struct Screens {
+    /// Those that the study does not have itself.
+    added: Vec<Machine>,
+    /// For each machine of the study the number of its screen, those that are added behind the study's own.
+    before: Vec<Option<usize>>,
+}
+
+impl Screens {
+    /// One for each kind of processor that the machines with cycles show to programs.
+    fn of(machines: &[Machine], backend: BackendChoice) -> Result<Self, CliError> {
+        if backend != BackendChoice::Sim {
+            return Err(CliError::usage(
+                "`--screen` is for the simulator: only there have all machines the same verdicts",
+                "leave out `--screen`; where a plan asks for it, give `--screen=false`",
+            ));
+        }
+        let mut screens = Self::default();
+        for machine in machines {
+            if machine.kind() == Kind::Atomic {
+                screens.before.push(None);
+                continue;
+            }
+            let screen = machines::resolve(&MachineArgs {
+                machine: "atomic".into(),
+                overrides: Vec::new(),
+                guest: Some(machine.guest.profile.name().into()),
+            })?;
+            let mut known = machines.iter().chain(&screens.added);
+            let place = known.position(|other| other.hash() == screen.hash());
+            let place = place.unwrap_or_else(|| {
+                screens.added.push(screen);
+                machines.len() + screens.added.len() - 1
+            });
+            screens.before.push(Some(place));
+        }
+        Ok(screens)
+    }
+
+    /// The screen before a machine of the study.
+    fn before(&self, machine: usize) -> Option<usize> {
+        self.before.get(machine).copied().flatten()
+    }
 }
 
 impl<'a> Setting<'a> {
@@ -246,11 +304,17 @@ impl<'a> Setting<'a> {
             machines.push(machine);
         }
         let mut options = args.build.options()?;
+        let screens = if args.screen {
+            Screens::of(&machines, args.backend)?
+        } else {
+            Screens::default()
+        };
         options.limits.memory_bytes = mebibytes(args.compile_memory, "compile-memory")?;
         options.limits.cpu = Duration::from_secs(args.compile_cpu);
         Ok(Self {
             args,
             machines,
+            screens,
             options,
             toolchain: args.build.toolchain(),
         })
@@ -313,6 +377,17 @@ fn run(
                 .into(),
         };
         provenance.insert("machine".to_owned(), effective);
+        let used: Vec<Value> = (setting
+            .machines
+            .iter()
+            .chain(&setting.screens.added)
+            .enumerate())
+        .filter(|(index, _)| setting.screens.before.contains(&Some(*index)))
+        .map(|(_, machine)| machine.effective())
+        .collect();
+        if !used.is_empty() {
+            provenance.insert("screened_on".to_owned(), used.into());
+        }
         provenance.insert("seed".to_owned(), args.seed.into());
     }
     let file = (args.store.clone()).or_else(|| out.map(|out| out.join("store.sqlite")));
@@ -325,6 +400,7 @@ fn run(
         name: name.into(),
         problems: loaded.problems,
         skipped: loaded.skipped,
+        left_out: loaded.left_out.into_iter().chain(left_out).collect(),
         models,
         report: output::report_options(&args.report)?,
         threads: args.threads,
@@ -333,8 +409,10 @@ fn run(
     let mut failure = Status::Failure;
     let result = match args.backend {
         BackendChoice::Sim => {
-            let sims: Vec<Sim> = (setting.machines.iter())
-                .map(|machine| {
+            let machines: Vec<&Machine> =
+                (setting.machines.iter().chain(&setting.screens.added)).collect();
+            let sims: Vec<Sim> = (machines.iter())
+                .map(|&machine| {
                     Sim::new(Options {
                         snapshots: !args.no_snapshot,
                         seed: args.seed,
@@ -351,15 +429,15 @@ fn run(
                 plan.provenance
                     .insert("determinism_verified".to_owned(), true.into());
                 let verified: Vec<_> = sims.iter().map(Verified::new).collect();
-                let runners: Vec<_> = (verified.iter().zip(&setting.machines))
-                    .map(|(sim, machine)| {
+                let runners: Vec<_> = (verified.iter().zip(&machines))
+                    .map(|(sim, &machine)| {
                         // A key of its own: what an earlier evaluation found has not been verified.
                         let settings = format!("{} verified", settings(machine));
                         BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
                             .repeated(args.repetitions)
                     })
                     .collect();
-                let result = carry_out(&plan, &runners, &memory, args);
+                let result = carry_out(&plan, &runners, &memory, setting);
                 for verified in &verified {
                     if verification_status(verified) == Status::NotDeterministic {
                         failure = Status::NotDeterministic;
@@ -367,14 +445,14 @@ fn run(
                 }
                 result
             } else {
-                let runners: Vec<_> = (sims.iter().zip(&setting.machines))
-                    .map(|(sim, machine)| {
+                let runners: Vec<_> = (sims.iter().zip(&machines))
+                    .map(|(sim, &machine)| {
                         let settings = settings(machine);
                         BackendRunner::new(sim, &builder, limits, &programs, &settings, &memory)
                             .repeated(args.repetitions)
                     })
                     .collect();
-                carry_out(&plan, &runners, &memory, args)
+                carry_out(&plan, &runners, &memory, setting)
             }
         }
         BackendChoice::Native | BackendChoice::Gem5 if args.verify_determinism => {
@@ -392,7 +470,7 @@ fn run(
                 .insert("host".to_owned(), host_processor().into());
             plan.provenance
                 .insert("repetitions".to_owned(), args.repetitions.into());
-            let result = carry_out(&plan, &[runner], &memory, args);
+            let result = carry_out(&plan, &[runner], &memory, setting);
             let missing = native.not_applied();
             if !missing.is_empty() {
                 eprintln!("warning: this system did not grant: {}", missing.join(", "));
@@ -424,7 +502,7 @@ fn run(
                         .repeated(args.repetitions)
                 })
                 .collect();
-            let result = carry_out(&plan, &runners, &memory, args);
+            let result = carry_out(&plan, &runners, &memory, setting);
             for gem5 in &gem5s {
                 super::gem5::tell_not_applied(gem5);
             }
@@ -491,12 +569,14 @@ fn progress_choice(args: &CandidateArgs) -> ProgressChoice {
     }
 }
 
+/// Evaluates on the machines of the study; behind them in `runners` stand the screens that it does not have itself.
 fn carry_out<B: Backend>(
     plan: &Plan,
     runners: &[BackendRunner<'_, B>],
     memory: &Memory<'_>,
-    args: &CandidateArgs,
+    setting: &Setting<'_>,
 ) -> EvaluationResult {
+    let args = setting.args;
     let choice = progress_choice(args);
     let used = runners.first().map_or(1, BackendRunner::repetitions);
     if choice == ProgressChoice::Text && args.repetitions > used {
@@ -505,10 +585,15 @@ fn carry_out<B: Backend>(
             args.repetitions
         );
     }
-    let machines: Vec<OnMachine<'_>> = (runners.iter())
-        .map(|runner| OnMachine {
+    let screens: Vec<Screen<'_>> = (runners.iter())
+        .map(|runner| Screen::new(runner.machine(), runner))
+        .collect();
+    let own = runners.len() - setting.screens.added.len();
+    let machines: Vec<OnMachine<'_>> = (runners[..own].iter().enumerate())
+        .map(|(index, runner)| OnMachine {
             machine: runner.machine(),
             runner,
+            screen: (setting.screens.before(index)).and_then(|screen| screens.get(screen)),
         })
         .collect();
     evaluate_plan(plan, &machines, memory, &stop_flag(), &Told::new(choice))

@@ -50,6 +50,9 @@ pub(super) struct DataSection {
     pub(super) dataset: String,
     /// Its file or folder, or several.
     problems: Paths,
+    /// Statements of the problems, as for `--statements`.
+    #[serde(default)]
+    statements: Option<Paths>,
 }
 
 /// One path, or a list of them.
@@ -63,9 +66,20 @@ enum Paths {
 impl DataSection {
     /// Its files or folders.
     pub(super) fn problems(&self) -> impl Iterator<Item = &PathBuf> {
-        match &self.problems {
-            Paths::One(path) => std::slice::from_ref(path).iter(),
-            Paths::Several(paths) => paths.iter(),
+        self.problems.iter()
+    }
+
+    /// The files or folders that have the statements.
+    pub(super) fn statements(&self) -> impl Iterator<Item = &PathBuf> {
+        self.statements.iter().flat_map(Paths::iter)
+    }
+}
+
+impl Paths {
+    fn iter(&self) -> std::slice::Iter<'_, PathBuf> {
+        match self {
+            Self::One(path) => std::slice::from_ref(path).iter(),
+            Self::Several(paths) => paths.iter(),
         }
     }
 }
@@ -142,7 +156,7 @@ impl PlanFile {
             .samples
             .iter()
             .filter_map(|samples| samples.file.as_ref());
-        for file in self.data.problems().chain(files) {
+        for file in (self.data.problems().chain(self.data.statements())).chain(files) {
             let name = format!("data {}", file.display());
             if let Entry::Vacant(entry) = hashes.entry(name) {
                 entry.insert(hash_tree(&self.resolve(file))?);

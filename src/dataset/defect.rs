@@ -37,6 +37,11 @@ impl Defect {
         }
     }
 
+    /// Whether it leaves out a case because its input is outside of the bounds that the problem's statement sets.
+    pub fn is_out_of_bounds(&self) -> bool {
+        self.reason.contains(super::leetcode::OUT_OF_BOUNDS)
+    }
+
     /// The same, with the file's last name only.
     pub(crate) fn without_folder(&self) -> Self {
         let name = std::path::Path::new(&self.file).file_name();

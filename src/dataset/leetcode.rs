@@ -4,6 +4,9 @@ use super::value::Value;
 use super::{Calls, Function, Language, Target, signature};
 use crate::verdict::{Judging, Order, ValueRules};
 
+/// How the reason begins for which a test is left out because of its input.
+pub(crate) const OUT_OF_BOUNDS: &str = "outside of the bounds: ";
+
 /// What Python answers may take for granted on the site.
 pub(super) const PYTHON_PREFACE: &str = "\
 import bisect

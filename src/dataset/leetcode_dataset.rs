@@ -8,10 +8,16 @@
 //! - Results were made by one solution and compared exactly. Where the site takes any order, so does the rule here.
 //! - The file has no C++ signature: C++ answers tell theirs. Numbers that are too large for the first solution's types
 //!   come from Python solutions; for C++ their tests are left out.
+//! - Inputs were generated, some outside of the bounds that the problem's statement sets. Where the row has a statement,
+//!   or one is given beside the file, such tests are left out.
+use super::bounds::Bounds;
 use super::json_lines::{Record, records};
 use super::leetcode;
 use super::signature::Target;
-use super::{Call, Collector, Defect, Expected, ExpectedSource, Form, Language, Loaded, Problem};
+use super::statements::{self, Statements};
+use super::{
+    BoundsRead, Call, Collector, Defect, Expected, ExpectedSource, Form, Language, Loaded, Problem,
+};
 use crate::verdict::Order;
 use serde_json::Value as Json;
 
@@ -52,16 +58,31 @@ const FREE: &[&str] = &[
 ];
 
 /// Reads the problems of a file, for candidates of a language.
-pub(super) fn parse(file: &str, bytes: &[u8], language: Language) -> Loaded {
+pub(super) fn parse(
+    file: &str,
+    bytes: &[u8],
+    language: Language,
+    statements: &Statements,
+) -> Loaded {
     let mut left_out = Vec::new();
+    let mut bounds_read = BoundsRead::default();
     let mut loaded = Collector::read(file, records(file, bytes), |record| {
         let id = match record.optional_text("task_id")? {
             Some(id) => id,
             None => record.text("slug")?,
         };
-        read(record, &id, language, &mut left_out).map_err(|defect| defect.of_problem(&id))
+        read(
+            record,
+            &id,
+            language,
+            statements,
+            &mut left_out,
+            &mut bounds_read,
+        )
+        .map_err(|defect| defect.of_problem(&id))
     });
     loaded.left_out = left_out;
+    loaded.bounds = bounds_read;
     loaded
 }
 
@@ -69,7 +90,9 @@ fn read(
     record: &Record<'_>,
     id: &str,
     language: Language,
+    statements: &Statements,
     left_out: &mut Vec<Defect>,
+    bounds_read: &mut BoundsRead,
 ) -> Result<Problem, Defect> {
     let entry_point = record.source("entry_point")?;
     let name = entry_point.rsplit('.').next().unwrap_or_default();
@@ -120,6 +143,11 @@ fn read(
             }
         }
     }
+    let own = statements::of_record(record);
+    let bounds = (statements.get(id).or(own.as_deref())).map(|text| Bounds::read(text, &function));
+    if let Some(bounds) = &bounds {
+        bounds_read.add(bounds);
+    }
     let tests = match record.fields.get("input_output") {
         Some(Json::Array(tests)) => tests.as_slice(),
         _ => &[],
@@ -132,6 +160,10 @@ fn read(
         let case = field("input").and_then(|input| {
             let found = leetcode::arguments(input)?;
             let arguments = leetcode::in_order(found, &function)?;
+            let broken = bounds.as_ref().and_then(|bounds| bounds.broken(&arguments));
+            if let Some(broken) = broken {
+                return Err(format!("{}{broken}", leetcode::OUT_OF_BOUNDS));
+            }
             let expected = leetcode::result(field("output")?, &function)?;
             if let Some(function) = &cpp_function {
                 leetcode::fitting(&arguments, &expected, function)?;
@@ -194,7 +226,12 @@ mod tests {
             "input_output": [{"input": "target = 9, nums = [2,7]", "output": "[0, 1]"},
                 {"input": "nums = [1]", "output": "[0]"}, {"input": "nums = [], target = 1", "output": "Error: no"}]})
         .to_string();
-        let loaded = parse("f", row.as_bytes(), Language::Python);
+        let loaded = parse(
+            "f",
+            row.as_bytes(),
+            Language::Python,
+            &Statements::default(),
+        );
         let problem = &loaded.problems[0];
         let Form::Calls(calls) = &problem.form else {
             panic!("no calls");
@@ -205,7 +242,7 @@ mod tests {
         assert!(
             matches!(&problem.judging, crate::verdict::Judging::Values(rules) if rules.order == Order::Free)
         );
-        let loaded = parse("f", row.as_bytes(), Language::Cpp);
+        let loaded = parse("f", row.as_bytes(), Language::Cpp, &Statements::default());
         assert_eq!(
             loaded.problems[0].canonical.as_deref(),
             Some("class Solution {};")
@@ -225,8 +262,16 @@ mod tests {
             Form::Calls(calls) => calls.cases.len(),
             _ => 0,
         };
-        assert_eq!(count(&parse("f", row.as_bytes(), Language::Python)), 3);
-        let loaded = parse("f", row.as_bytes(), Language::Cpp);
+        assert_eq!(
+            count(&parse(
+                "f",
+                row.as_bytes(),
+                Language::Python,
+                &Statements::default()
+            )),
+            3
+        );
+        let loaded = parse("f", row.as_bytes(), Language::Cpp, &Statements::default());
         assert_eq!(count(&loaded), 1);
         let messages: Vec<_> = loaded.left_out.iter().map(Defect::to_string).collect();
         assert!(
@@ -241,6 +286,32 @@ mod tests {
     }
 
     #[test]
+    fn tests_outside_of_the_bounds_of_the_statement_are_left_out() {
+        let row = serde_json::json!({"slug": "s", "entry_point": "Solution().f",
+            "starter_code": "class Solution:\n    def f(self, nums: List[int], s: str) -> int:\n        ",
+            "problem_description": "Sum it.\n\nConstraints:\n\n1 <= nums.length <= 2\ns consists of lowercase English letters.\nThe answer is unique.\n",
+            "input_output": [{"input": "nums = [1, 2], s = \"a\"", "output": "3"},
+                {"input": "nums = [], s = \"a\"", "output": "0"},
+                {"input": "s = \"A\", nums = [1]", "output": "Error: 1"}]})
+        .to_string();
+        for language in [Language::Python, Language::Cpp] {
+            let loaded = parse("f", row.as_bytes(), language, &Statements::default());
+            let Form::Calls(calls) = &loaded.problems[0].form else {
+                panic!("no calls");
+            };
+            assert_eq!(calls.cases.len(), 1);
+            let messages: Vec<_> = loaded.left_out.iter().map(Defect::to_string).collect();
+            assert!(
+                messages[0].contains(
+                    "test 2: outside of the bounds: `1 <= nums.length <= 2`, and nums.length is 0"
+                ),
+                "{messages:?}"
+            );
+            assert!(messages[1].contains("test 3: outside of the bounds: `s consists of lowercase English letters`, and there is 'A'"), "{messages:?}");
+        }
+    }
+
+    #[test]
     fn rows_without_a_signature_or_tests_are_left_out() {
         let rows = [
             serde_json::json!({"task_id": "a", "entry_point": "Solution()"}),
@@ -249,7 +320,12 @@ mod tests {
                 "python_completion": "class Solution:\n    def f(self): pass", "input_output": []}),
         ]
         .map(|row| row.to_string());
-        let loaded = parse("f", rows.join("\n").as_bytes(), Language::Cpp);
+        let loaded = parse(
+            "f",
+            rows.join("\n").as_bytes(),
+            Language::Cpp,
+            &Statements::default(),
+        );
         let messages: Vec<_> = loaded.skipped.iter().map(Defect::to_string).collect();
         assert!(messages[0].contains("names no method"));
         assert!(messages[1].contains("has the method `f`"));

@@ -2,22 +2,28 @@
 //!
 //! One object a line: `id`, `description`, `examples` (Markdown with `**Input:**` and `**Output:**`), `templates` by
 //! language. The signature is that of the C++ template for both languages: it has types.
+use super::bounds::Bounds;
 use super::json_lines::{Record, records};
 use super::leetcode;
 use super::signature::{self, Target};
+use super::statements;
 use super::{
-    Call, Collector, Defect, Expected, ExpectedSource, Form, Language, Loaded, Problem, Value,
+    BoundsRead, Call, Collector, Defect, Expected, ExpectedSource, Form, Language, Loaded, Problem,
+    Value,
 };
 use serde_json::Value as Json;
 
 /// Reads the problems of a file, for candidates of a language.
 pub(super) fn parse(file: &str, bytes: &[u8], language: Language) -> Loaded {
     let mut left_out = Vec::new();
+    let mut bounds_read = BoundsRead::default();
     let mut loaded = Collector::read(file, records(file, bytes), |record| {
         let id = record.text("id")?;
-        read(record, &id, language, &mut left_out).map_err(|defect| defect.of_problem(&id))
+        read(record, &id, language, &mut left_out, &mut bounds_read)
+            .map_err(|defect| defect.of_problem(&id))
     });
     loaded.left_out = left_out;
+    loaded.bounds = bounds_read;
     loaded
 }
 
@@ -26,6 +32,7 @@ fn read(
     id: &str,
     language: Language,
     left_out: &mut Vec<Defect>,
+    bounds_read: &mut BoundsRead,
 ) -> Result<Problem, Defect> {
     let template = |name: &str| {
         let text = record.fields.get("templates").and_then(|t| t.get(name));
@@ -51,6 +58,12 @@ fn read(
         Language::Python => template("python3")?,
     };
     let mut calls = leetcode::calls(target.clone(), language, Some(own));
+    let statement = statements::of_record(record);
+    let bounds = (statement.as_deref().zip(function.as_ref()))
+        .map(|(statement, function)| Bounds::read(statement, function));
+    if let Some(bounds) = &bounds {
+        bounds_read.add(bounds);
+    }
     let examples = match record.fields.get("examples") {
         Some(Json::Array(examples)) => examples.as_slice(),
         _ => &[],
@@ -61,6 +74,9 @@ fn read(
             let (arguments, expected) = match &function {
                 Some(function) => {
                     let (arguments, expected) = example_of(text, function)?;
+                    if let Some(broken) = bounds.as_ref().and_then(|b| b.broken(&arguments)) {
+                        return Err(format!("{}{broken}", leetcode::OUT_OF_BOUNDS));
+                    }
                     if language == Language::Cpp {
                         leetcode::fitting(&arguments, &expected, function)?;
                     }

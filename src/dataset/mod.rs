@@ -3,6 +3,7 @@
 //! One loader a file form. A defect of the file as a whole ends the loading; a defect of one problem leaves that
 //! problem out, with the place and the reason in [`Loaded::skipped`], and the rest goes on.
 mod assertions;
+mod bounds;
 mod calls;
 pub mod catalogue;
 mod coffe;
@@ -22,12 +23,14 @@ mod plus;
 mod rows;
 mod rules;
 pub(crate) mod signature;
+mod statements;
 mod stdio;
 mod value;
 
 pub use defect::Defect;
 pub(crate) use humaneval::defines as python_defines;
 pub use signature::{Function, Parameter, Signature, Target};
+pub use statements::Statements;
 pub use value::Value;
 pub(crate) use value::as_float;
 
@@ -268,6 +271,28 @@ pub struct Loaded {
     pub skipped: Vec<Defect>,
     /// Cases of usable problems that were left out, and why.
     pub left_out: Vec<Defect>,
+    /// What was read of the bounds that statements set the inputs.
+    pub bounds: BoundsRead,
+}
+
+/// How much of the bounds in statements was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BoundsRead {
+    /// Problems with a statement.
+    pub problems: usize,
+    /// Lines that are looked at for every case.
+    pub lines: usize,
+    /// Lines that say what is not understood; every case is taken as keeping them.
+    pub unread: usize,
+}
+
+impl BoundsRead {
+    fn add(&mut self, bounds: &bounds::Bounds) {
+        let (lines, unread) = bounds.counts();
+        self.problems += 1;
+        self.lines += lines;
+        self.unread += unread;
+    }
 }
 
 /// Reads a data set from a path as users hold it, `.gz` accepted; see [`load_all`].
@@ -289,6 +314,19 @@ pub fn load_all(
     paths: &[PathBuf],
     language: Language,
 ) -> Result<Loaded, Defect> {
+    load_with(form, paths, language, &Statements::default())
+}
+
+/// The same with statements of problems, whose bounds leave tests out.
+///
+/// # Errors
+/// As for [`load_all`].
+pub fn load_with(
+    form: DatasetForm,
+    paths: &[PathBuf],
+    language: Language,
+    statements: &Statements,
+) -> Result<Loaded, Defect> {
     let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
     if form == DatasetForm::Stdio && paths.len() == 1 && first.is_dir() {
         return stdio::load_folder(first, language).and_then(|loaded| some_problem(first, loaded));
@@ -301,9 +339,14 @@ pub fn load_all(
             let mut collector = Collector::default();
             for path in &files {
                 let file = path.display().to_string();
-                let loaded = parse(form, &file, &json_lines::read(path)?, language);
+                let bytes = json_lines::read(path)?;
+                let loaded = parse_with(form, &file, &bytes, language, statements);
                 collector.loaded.skipped.extend(loaded.skipped);
                 collector.loaded.left_out.extend(loaded.left_out);
+                let read = &mut collector.loaded.bounds;
+                read.problems += loaded.bounds.problems;
+                read.lines += loaded.bounds.lines;
+                read.unread += loaded.bounds.unread;
                 for problem in loaded.problems {
                     collector.add(&file, file.clone(), Ok(problem));
                 }
@@ -332,6 +375,16 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Defect> {
 /// Reads a data set from the bytes of one file; `file` is its name in messages. A data set that lies in several files
 /// needs [`load_all`].
 pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) -> Loaded {
+    parse_with(form, file, bytes, language, &Statements::default())
+}
+
+fn parse_with(
+    form: DatasetForm,
+    file: &str,
+    bytes: &[u8],
+    language: Language,
+    statements: &Statements,
+) -> Loaded {
     match form {
         DatasetForm::Humaneval => humaneval::parse(file, bytes),
         DatasetForm::HumanevalPlus | DatasetForm::MbppPlus => {
@@ -341,7 +394,7 @@ pub fn parse(form: DatasetForm, file: &str, bytes: &[u8], language: Language) ->
         DatasetForm::Mbpp => mbpp::parse(file, bytes),
         DatasetForm::MultiplE => multipl_e::parse(file, bytes),
         DatasetForm::LeetcodeEval => leetcode_eval::parse(file, bytes, language),
-        DatasetForm::LeetcodeDataset => leetcode_dataset::parse(file, bytes, language),
+        DatasetForm::LeetcodeDataset => leetcode_dataset::parse(file, bytes, language, statements),
         DatasetForm::CoffeFunction => Loaded {
             skipped: vec![Defect::of_file(
                 file,

@@ -72,6 +72,7 @@ impl<'a> Completion<'a> {
             problems: Vec::new(),
             skipped: loaded.skipped,
             left_out: loaded.left_out,
+            bounds: loaded.bounds,
         };
         let mut left_out = Vec::new();
         for outcome in problems {

@@ -18,6 +18,7 @@ mod programs;
 mod row;
 mod run;
 mod schedule;
+mod screen;
 mod study;
 mod summary;
 
@@ -32,16 +33,19 @@ pub use plan::{Model, Plan, ReportOptions};
 pub use programs::{Check, Checked, Programs};
 pub use row::{CaseRow, Row, SCHEMA_VERSION, Total};
 pub use run::{Runner, SampleRun};
+pub use screen::Screen;
 pub use study::{DefinedModel, Definition, StoredStudy};
 pub use summary::{ModelSummary, RuntimeUnit, Summary};
 
 use crate::artifact::ContentHash;
 use crate::candidate::{Candidate, assemble};
+use crate::dataset::Problem;
 use crate::store::StudySample;
 use crate::verdict::Verdict;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use row::Place;
-use schedule::Job;
+use schedule::{Done, Job};
+use screen::Found;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything that an evaluation found.
@@ -84,6 +88,19 @@ pub struct OnMachine<'a> {
     pub machine: &'a str,
     /// What runs candidates.
     pub runner: &'a dyn Runner,
+    /// What judges first, so that only accepted samples run on this machine.
+    pub screen: Option<&'a Screen<'a>>,
+}
+
+impl OnMachine<'_> {
+    /// Key of a sample's result on this machine, behind its screen if it has one.
+    fn key(&self, candidate: &Candidate, problem: &Problem) -> String {
+        let key = self.runner.key(candidate, problem);
+        match self.screen {
+            Some(screen) => screen.key(candidate, problem, &key),
+            None => key,
+        }
+    }
 }
 
 impl std::fmt::Debug for OnMachine<'_> {
@@ -154,7 +171,7 @@ fn prepare(job: &Job<'_>) -> Prepared {
             source: String::new(),
         };
     };
-    let key = job.runner.key(&candidate, job.problem);
+    let key = job.on.key(&candidate, job.problem);
     Prepared {
         key,
         source: match candidate {
@@ -195,24 +212,31 @@ fn begin_study(
     memory.begin_study(&definition.name, &definition.to_blob(), &samples, &sources)
 }
 
-/// The row of one sample, and whether its result was known.
-fn row_of(job: &Job<'_>, key: &str, memory: &Memory<'_>) -> (Row, bool) {
+/// The row of one sample, and what it cost.
+fn row_of(job: &Job<'_>, key: &str, memory: &Memory<'_>) -> Done {
     let place = Place {
         problem: &job.problem.id,
         model: job.model,
         sample: job.sample,
-        machine: job.machine,
+        machine: job.on.machine,
+    };
+    let done = |key: &str, found: Found| Done {
+        row: Row::new(place, key.into(), found.run),
+        known: found.known,
+        instructions: found.instructions,
     };
     if let Some(run) = memory.result(key) {
-        return (Row::new(place, key.into(), run), true);
+        return done(key, Found::known(run));
     }
     let Some(candidate) = assemble(job.problem, job.answer) else {
         let run = SampleRun::without_measurement(Verdict::EmptyAnswer);
-        return (Row::new(place, String::new(), run), false);
+        return done("", Found::made(run));
     };
-    let run = job.runner.run(&candidate, job.problem);
-    memory.keep_result(key, &run);
-    (Row::new(place, key.into(), run), false)
+    let found = screen::find(&job.on, &candidate, job.problem, memory);
+    if job.on.screen.is_some() {
+        memory.keep_result(key, &found.run);
+    }
+    done(key, found)
 }
 
 #[cfg(test)]

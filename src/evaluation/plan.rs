@@ -13,6 +13,8 @@ pub struct Plan {
     pub problems: Vec<Problem>,
     /// Problems of the data set that cannot be used; the summary names them.
     pub skipped: Vec<Defect>,
+    /// Cases of the problems that are left out, and why.
+    pub left_out: Vec<Defect>,
     /// The models, in the order in which results name them.
     pub models: Vec<Model>,
     /// What is computed of the results.

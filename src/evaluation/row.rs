@@ -37,6 +37,9 @@ pub struct Row {
     /// The guest read a clock: its behaviour may depend on simulated time.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub clock_read: bool,
+    /// The machine that rejected the sample in place of this one, on which it did not run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub screened: Option<String>,
     /// Key of the job: with an equal key the row need not be computed again. Empty where nothing ran.
     pub key: String,
 }
@@ -104,6 +107,7 @@ impl Row {
             total: run.total,
             unanswered_system_calls: run.unanswered_system_calls,
             clock_read: run.clock_read,
+            screened: run.screened,
             key,
         }
     }

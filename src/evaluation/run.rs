@@ -34,6 +34,10 @@ pub struct SampleRun {
     pub build: String,
     /// Keys of the measurements, in order.
     pub jobs: Vec<String>,
+    /// The machine that rejected the sample in place of the one that was asked for; its figures stand with its own
+    /// result only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub screened: Option<String>,
 }
 
 impl SampleRun {
@@ -47,7 +51,22 @@ impl SampleRun {
             clock_read: false,
             build: String::new(),
             jobs: Vec::new(),
+            screened: None,
         }
+    }
+
+    /// The same verdict for another machine than the one that ran it: figures of one machine never stand in a result of
+    /// another.
+    pub(super) fn without_figures(mut self, ran_on: &str) -> Self {
+        let ran = self.total.is_some() || !self.cases.is_empty();
+        self.screened = ran.then(|| ran_on.to_owned());
+        self.total = None;
+        for case in &mut self.cases {
+            case.cycles = None;
+            case.instructions = None;
+            case.cpu_time_ns = None;
+        }
+        self
     }
 
     /// Runs a built candidate and judges each run as it comes.

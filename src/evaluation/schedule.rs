@@ -8,7 +8,7 @@ use super::estimate::Estimate;
 use super::observer::{Observer, Progress};
 use super::plan::Plan;
 use super::row::{Place, Row};
-use super::run::{Runner, SampleRun};
+use super::run::SampleRun;
 use crate::candidate::Answer;
 use crate::dataset::Problem;
 use crate::verdict::Verdict;
@@ -37,12 +37,20 @@ pub(super) struct Job<'a> {
     pub(super) sample: usize,
     /// The answer.
     pub(super) answer: &'a Answer,
-    /// Name of the machine.
-    pub(super) machine: &'a str,
+    /// The machine, and what runs it there.
+    pub(super) on: OnMachine<'a>,
     /// Number of the machine.
     pub(super) machine_index: usize,
-    /// What runs it.
-    pub(super) runner: &'a dyn Runner,
+}
+
+/// A finished job.
+pub(super) struct Done {
+    /// Its row.
+    pub(super) row: Row,
+    /// Nothing was run for it.
+    pub(super) known: bool,
+    /// Instructions of the runs that were made for it.
+    pub(super) instructions: u64,
 }
 
 /// The jobs by problem, model, sample, machine: those of one artifact stand side by side.
@@ -55,7 +63,7 @@ pub(super) fn jobs<'a>(plan: &'a Plan, machines: &[OnMachine<'a>]) -> Vec<Job<'a
                 .get(&problem.id)
                 .map_or(&[][..], Vec::as_slice);
             for (sample, answer) in answers.iter().enumerate() {
-                for (machine_index, on) in machines.iter().enumerate() {
+                for (machine_index, &on) in machines.iter().enumerate() {
                     jobs.push(Job {
                         problem,
                         problem_index,
@@ -63,9 +71,8 @@ pub(super) fn jobs<'a>(plan: &'a Plan, machines: &[OnMachine<'a>]) -> Vec<Job<'a
                         model_index,
                         sample,
                         answer,
-                        machine: on.machine,
+                        on,
                         machine_index,
-                        runner: on.runner,
                     });
                 }
             }
@@ -99,7 +106,7 @@ pub(super) fn run(
     jobs: &[Job<'_>],
     stop: &AtomicBool,
     observer: &dyn Observer,
-    row_of: impl Fn(usize) -> (Row, bool) + Sync,
+    row_of: impl Fn(usize) -> Done + Sync,
 ) -> Vec<(usize, Row)> {
     observer.begun(jobs.len());
     let desk = Mutex::new(Desk::new(plan, jobs));
@@ -111,13 +118,16 @@ pub(super) fn run(
         let job = &jobs[index];
         let begun = Instant::now();
         locked().begun(index, job);
-        let (row, reused) = catch_unwind(AssertUnwindSafe(|| row_of(index)))
-            .unwrap_or_else(|panic| (failed(job, panic.as_ref()), false));
+        let done = catch_unwind(AssertUnwindSafe(|| row_of(index))).unwrap_or_else(|panic| Done {
+            row: failed(job, panic.as_ref()),
+            known: false,
+            instructions: 0,
+        });
         let mut desk = locked();
-        let ran = !reused && row.verdict != Verdict::EmptyAnswer;
-        let progress = desk.finished(index, job, &row, reused, ran.then(|| begun.elapsed()));
-        observer.finished(&row, reused, &progress);
-        Some((index, row))
+        let ran = !done.known && done.row.verdict != Verdict::EmptyAnswer;
+        let progress = desk.finished(index, job, &done, ran.then(|| begun.elapsed()));
+        observer.finished(&done.row, done.known, &progress);
+        Some((index, done.row))
     };
     let order = order(jobs);
     // Rayon hands out halves of a range, which would start jobs from the middle; the counter keeps the order.
@@ -168,7 +178,7 @@ fn failed(job: &Job<'_>, panic: &(dyn std::any::Any + Send)) -> Row {
         problem: &job.problem.id,
         model: job.model,
         sample: job.sample,
-        machine: job.machine,
+        machine: job.on.machine,
     };
     Row::new(
         place,
@@ -216,8 +226,7 @@ impl Desk {
         &mut self,
         index: usize,
         job: &Job<'_>,
-        row: &Row,
-        reused: bool,
+        done: &Done,
         took: Option<Duration>,
     ) -> Progress {
         match took {
@@ -227,15 +236,14 @@ impl Desk {
         let elapsed = self.begun.elapsed();
         let progress = &mut self.progress;
         progress.done += 1;
-        progress.reused += usize::from(reused);
-        if row.verdict.is_failure_of_ours() {
+        progress.reused += usize::from(done.known);
+        let verdict = &done.row.verdict;
+        if verdict.is_failure_of_ours() {
             progress.failures += 1;
-        } else if !row.verdict.is_accepted() {
+        } else if !verdict.is_accepted() {
             progress.rejected += 1;
         }
-        if !reused && let Some(instructions) = row.total.and_then(|total| total.instructions) {
-            progress.instructions = progress.instructions.saturating_add(instructions);
-        }
+        progress.instructions = progress.instructions.saturating_add(done.instructions);
         progress.elapsed = elapsed;
         progress.remaining = self.estimate.remaining(elapsed);
         *progress
@@ -247,7 +255,7 @@ mod tests {
     use super::*;
     use crate::candidate::Candidate;
     use crate::dataset::{Form, Language};
-    use crate::evaluation::Model;
+    use crate::evaluation::{Model, Runner};
 
     fn plan(problems: usize, samples: usize, models: usize) -> Plan {
         let problems: Vec<Problem> = (0..problems)
@@ -292,6 +300,7 @@ mod tests {
         let one = |&machine| OnMachine {
             machine,
             runner: &Never,
+            screen: None,
         };
         names.iter().map(one).collect()
     }
@@ -327,7 +336,7 @@ mod tests {
                 (job.problem_index, job.model_index, job.sample)
             };
             assert!(sample.iter().all(|&index| place(index) == place(sample[0])));
-            let machines: Vec<_> = sample.iter().map(|&index| jobs[index].machine).collect();
+            let machines: Vec<_> = sample.iter().map(|&index| jobs[index].on.machine).collect();
             assert_eq!(machines, ["a", "b", "c"]);
         }
     }

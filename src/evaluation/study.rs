@@ -4,6 +4,7 @@ use super::plan::{Plan, ReportOptions};
 use super::row::{Place, Row};
 use super::run::SampleRun;
 use super::summary::{self, Summary};
+use crate::dataset::Defect;
 use crate::store::{StoreError, StudyEntry};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Definition {
     pub problems: Vec<String>,
     /// Problems of the data set that cannot be used.
     pub skipped: Vec<String>,
+    /// Cases that are left out of the problems, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub left_out: Vec<String>,
     /// What identifies backend, machine, toolchain and settings.
     pub provenance: serde_json::Map<String, serde_json::Value>,
 }
@@ -43,6 +47,12 @@ impl Definition {
 
     /// The definition of a plan on these machines.
     pub(super) fn of(plan: &Plan, machines: Vec<String>) -> Self {
+        // Where the files lie must not show in the results.
+        let texts = |defects: &[Defect]| {
+            (defects.iter())
+                .map(|defect| defect.without_folder().to_string())
+                .collect()
+        };
         Self {
             version: Self::VERSION,
             name: plan.name.clone(),
@@ -54,10 +64,8 @@ impl Definition {
                 })
                 .collect(),
             problems: plan.problems.iter().map(|p| p.id.clone()).collect(),
-            // Where the files lie must not show in the results.
-            skipped: (plan.skipped.iter())
-                .map(|defect| defect.without_folder().to_string())
-                .collect(),
+            skipped: texts(&plan.skipped),
+            left_out: texts(&plan.left_out),
             provenance: plan.provenance.clone(),
         }
     }

@@ -88,6 +88,8 @@ pub struct Summary {
     pub stability: Vec<Stability>,
     /// Problems of the data set that cannot be used.
     pub skipped: Vec<String>,
+    /// Cases that are left out of the problems.
+    pub left_out: Vec<String>,
     /// As the plan has it.
     pub provenance: Map<String, Value>,
     /// Whether tables show intervals.
@@ -103,6 +105,8 @@ pub struct ModelSummary {
     pub samples: usize,
     /// How many samples have each kind of verdict.
     pub verdicts: BTreeMap<&'static str, usize>,
+    /// How many were rejected by a screening machine and did not run on this one.
+    pub screened: usize,
 }
 
 /// Computes the metrics of rows that stand in result order: one summary a machine.
@@ -161,8 +165,10 @@ fn of_machine(
         for row in own.clone() {
             *verdicts.entry(row.verdict.kind()).or_default() += 1;
         }
+        let screened = own.clone().filter(|row| row.screened.is_some());
         ModelSummary {
             model: name.clone(),
+            screened: screened.count(),
             samples: own.count(),
             verdicts,
         }
@@ -188,6 +194,7 @@ fn of_machine(
         facts,
         stability: Vec::new(),
         skipped: definition.skipped.clone(),
+        left_out: definition.left_out.clone(),
         provenance: definition.provenance.clone(),
         intervals: options.intervals,
     }
@@ -254,6 +261,7 @@ fn fact(row: &Row, unit: RuntimeUnit, aggregate: Aggregate) -> SampleFact {
             .filter(|_| row.verdict.is_accepted())
             .and_then(|times| aggregate.of(&times)),
         levels: levels.into_values().collect(),
+        screened: row.screened.is_some(),
         whole: Whole {
             peak_memory: row.total.map(|total| total.peak_memory_bytes as f64),
             memory_time: (row.total)
@@ -312,13 +320,17 @@ impl Summary {
                         (refused, _) => json!({"k": k, "refused": refused}),
                     })
                 });
-                json!({
+                let mut object = json!({
                     "model": model.model,
                     "samples": model.samples,
                     "verdicts": model.verdicts,
                     "pass_at_k": passes.collect::<Vec<_>>(),
                     "normalised_runtime_percent": self.value("normalised-runtime", index),
-                })
+                });
+                if model.screened > 0 {
+                    object["screened"] = model.screened.into();
+                }
+                object
             })
             .collect();
         let population = self.population();
@@ -336,6 +348,9 @@ impl Summary {
             "metrics": self.scores,
             "skipped": self.skipped,
         });
+        if !self.left_out.is_empty() {
+            table["cases_left_out"] = json!(self.left_out);
+        }
         if let Some(pairs) = &self.pairwise {
             table["pairwise_normalised_runtime"] = json!(pairs);
         }
@@ -491,8 +506,21 @@ impl Summary {
                 self.aggregate.name()
             ));
         }
+        let screened: usize = self.models.iter().map(|model| model.screened).sum();
+        if screened > 0 {
+            notes.push(format!(
+                "{screened} rejected samples were rejected on a machine that only counts (screening) and did not run on `{}`",
+                self.machine
+            ));
+        }
         if !self.excluded.is_empty() {
             notes.push(format!("without {}", self.excluded.join(", ")));
+        }
+        if !self.left_out.is_empty() {
+            notes.push(format!(
+                "{} cases are left out; the JSON has each with its reason",
+                self.left_out.len()
+            ));
         }
         notes.extend(
             self.skipped

@@ -8,21 +8,27 @@ use crate::store::{Store, Table, Tables};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+mod screening;
+
 /// A runner whose candidates say in their source what their run gives: `out TEXT`, `cycles N`, `panic`, `fail`,
-/// `regions A B C`, `exit N`, `slow MILLISECONDS`; one word and its values a line.
+/// `regions A B C`, `exit N`, `slow MILLISECONDS`, `clock`, `instructions N`, `limit`, and `clocked out TEXT` for what a
+/// run writes that has looked at the clock; one word and its values a line.
 #[derive(Default)]
 struct FakeRunner {
     runs: AtomicUsize,
+    /// What its machine adds to every script.
+    adds: &'static str,
 }
 
 impl Runner for FakeRunner {
     fn key(&self, candidate: &Candidate, problem: &Problem) -> String {
-        format!("{}:{}", problem.id, source(candidate))
+        format!("{}:{}{}", problem.id, source(candidate), self.adds)
     }
 
     fn run(&self, candidate: &Candidate, problem: &Problem) -> SampleRun {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        SampleRun::measure(problem, &NoChecker, |_| scripted(source(candidate)))
+        let script = format!("{}{}", source(candidate), self.adds);
+        SampleRun::measure(problem, &NoChecker, |_| scripted(&script))
     }
 }
 
@@ -79,6 +85,12 @@ fn scripted(script: &str) -> Result<Measurement, BackendFailure> {
             "slow" => {
                 std::thread::sleep(std::time::Duration::from_millis(numbers().next().unwrap()))
             }
+            "clock" => measurement.clock_read = true,
+            "clocked" if measurement.clock_read => {
+                measurement.stdout = values.trim_start_matches("out ").into();
+            }
+            "instructions" => measurement.counters.instructions = numbers().next().unwrap(),
+            "limit" => measurement.exit = Exit::InstructionLimit,
             "panic" => panic!("scripted"),
             "fail" => {
                 return Err(BackendFailure {
@@ -196,6 +208,7 @@ fn onto(
     let machines = [OnMachine {
         machine: "fake",
         runner,
+        screen: None,
     }];
     let memory = Memory::new(store);
     let result = evaluate(plan, &machines, &memory, &AtomicBool::new(false), observer);
@@ -378,6 +391,7 @@ fn an_evaluation_that_was_stopped_goes_on_where_it_was() {
     let machines = [OnMachine {
         machine: "fake",
         runner: &runner,
+        screen: None,
     }];
     let plan = Plan {
         threads: Some(1),
@@ -438,10 +452,12 @@ fn several_machines_stand_side_by_side() {
         OnMachine {
             machine: "one",
             runner: &one,
+            screen: None,
         },
         OnMachine {
             machine: "two",
             runner: &two,
+            screen: None,
         },
     ];
     let mut plan = plan();

@@ -56,6 +56,14 @@ pub(super) fn score(facts: &Facts, model: usize, k: usize, settings: &Settings) 
             )));
             continue;
         }
+        // A sample that ended by the limit has credit for the levels before it.
+        if (known.iter()).any(|sample| sample.screened && sample.outcome == Outcome::TimedOut) {
+            left_out.push(leave(format!(
+                "`{name}`: a sample that ended by the limit did not run on this machine (screening), so that the levels \
+                 that it passed have no time"
+            )));
+            continue;
+        }
         let mut efficiencies: Vec<f64> = (known.iter())
             .map(|sample| efficiency(sample, reference, settings))
             .collect();

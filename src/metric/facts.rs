@@ -46,6 +46,8 @@ pub struct SampleFact {
     pub levels: Vec<f64>,
     /// The whole runs.
     pub whole: Whole,
+    /// Rejected on another machine, so that nothing of it was timed here, whatever it passed.
+    pub screened: bool,
 }
 
 /// What the whole runs of a sample took.
@@ -119,6 +121,7 @@ impl SampleFact {
             runtime,
             levels: runtime.into_iter().collect(),
             whole: Whole::default(),
+            screened: false,
         }
     }
 
@@ -129,6 +132,7 @@ impl SampleFact {
             runtime: None,
             levels: Vec::new(),
             whole: Whole::default(),
+            screened: false,
         }
     }
 

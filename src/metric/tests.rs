@@ -109,6 +109,7 @@ fn eff_at_k_weighs_levels_and_stops_at_the_first_time_out() {
         runtime: levels.iter().copied().reduce(f64::max),
         levels: levels.to_vec(),
         whole: Whole::default(),
+        screened: false,
     };
     let facts = Facts {
         models: vec!["canonical".into(), "m".into()],

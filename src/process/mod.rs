@@ -130,9 +130,10 @@ pub struct Finished {
     pub stderr: Vec<u8>,
     /// Messages that the program sent over the channel, in order.
     pub messages: Vec<Vec<u8>>,
-    /// User and system time of the process and of its children that it waited for.
+    /// User and system time of the process and of its children that it waited for, from its first instruction on where
+    /// it is traced, else from the `fork` of the launcher.
     pub cpu_time_ns: u64,
-    /// From just before the start to the end.
+    /// From its first instruction to its end where it is traced, else from just before the `fork` of the launcher.
     pub wall_time_ns: u64,
     /// Highest resident memory of the program itself.
     pub peak_memory_bytes: u64,

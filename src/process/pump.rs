@@ -97,8 +97,10 @@ pub(super) fn run(request: Request<'_>) -> Result<Finished, ProcessError> {
         stdout: pumped.stdout.bytes,
         stderr: pumped.stderr.bytes,
         messages: pumped.messages,
-        cpu_time_ns: nanoseconds(reaped.cpu_time),
-        wall_time_ns: nanoseconds(watched.ended.duration_since(started)),
+        cpu_time_ns: nanoseconds(reaped.cpu_time.saturating_sub(watched.cpu_time_before)),
+        wall_time_ns: nanoseconds(
+            (watched.ended).duration_since(watched.entered.unwrap_or(started)),
+        ),
         peak_memory_bytes,
         peak_memory_is_own,
         readings: watched.attached.read(),
@@ -209,6 +211,10 @@ struct Watched {
     stack_overflow: bool,
     /// Its signals took more of our time than it may take itself, and we killed it.
     served_out: bool,
+    /// When it came to its first instruction; `None` where it is not traced.
+    entered: Option<Instant>,
+    /// Processor time that the launcher had taken by then: confining a child costs more than a short program.
+    cpu_time_before: Duration,
     ended: Instant,
     attached: Attached,
 }
@@ -222,10 +228,11 @@ fn watch(pid: Pid, traced: bool, limits: &Limits, counting: &Counting) -> io::Re
         fault: None,
         stack_overflow: false,
         served_out: false,
+        entered: None,
+        cpu_time_before: Duration::ZERO,
         ended: Instant::now(),
         attached: Attached::to_none(&counting.events),
     };
-    let mut started = false;
     loop {
         match system::wait(pid, traced)? {
             Stop::Ended => {
@@ -233,10 +240,11 @@ fn watch(pid: Pid, traced: bool, limits: &Limits, counting: &Counting) -> io::Re
                 return Ok(watched);
             }
             // The first trap is the one of `exec`.
-            Stop::Signal(libc::SIGTRAP) if traced && !started => {
-                started = true;
+            Stop::Signal(libc::SIGTRAP) if traced && watched.entered.is_none() => {
                 system::trace_end(pid);
                 watched.attached = Attached::to(pid.0, &counting.events, counting.cpu.is_some());
+                watched.cpu_time_before = system::cpu_time(pid).unwrap_or_default();
+                watched.entered = Some(Instant::now());
                 system::go_on(pid, 0);
             }
             Stop::Signal(

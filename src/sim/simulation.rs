@@ -366,7 +366,8 @@ impl<T: Timing> Simulation<T> {
             stdout: self.kernel.stdout.clone(),
             stderr: self.kernel.stderr.clone(),
             unanswered_system_calls: self.kernel.unanswered.clone(),
-            clock_read: self.cx.clock_read || self.kernel.clock_read,
+            clock_read: (self.kernel.clock_read_when_told)
+                .unwrap_or(self.cx.clock_read || self.kernel.clock_read),
         }
     }
 }

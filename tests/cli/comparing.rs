@@ -2,6 +2,7 @@
 use crate::support::scratch::Scratch;
 use crate::support::tickmark::Tickmark;
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const QUICK: &str = "#include <cstdio>\nint main() { unsigned s = 1; for (int i = 0; i < 20000; i++) s = s * 1664525u + 7u; printf(\"%u\\n\", s); }\n";
@@ -368,4 +369,67 @@ fn jeto2026_runs_a_project_where_java_is_there() {
     .finish();
     assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
     assert_eq!(json_of(&run.stdout)["verdict"]["rounds"], 4);
+}
+
+#[test]
+fn what_the_compiler_does_not_know_yet_leaves_its_problem_out_and_the_others_go_on() {
+    let scratch = Scratch::new();
+    // Compilers learn: this one will never know `zip`.
+    let compiler = scratch.write(
+        "old-g++",
+        "#!/bin/sh\nfor word; do\n  case $word in *.cpp) if grep -q views::zip \"$word\"; then\n\
+         echo \"$word:1:1: error: 'zip' is not a member of 'std::views'\" >&2; exit 1\n\
+         fi;; esac\ndone\nexec g++ \"$@\"\n",
+    );
+    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let class = |body: &str| {
+        format!("#include <ranges>\nclass Solution {{\npublic:\n  int f(int n) {{ {body} }}\n}};\n")
+    };
+    let (mut problems, mut samples) = (String::new(), String::new());
+    for (name, body) in [
+        ("a", "for (auto p : std::views::zip(v, v)) n++; return n;"),
+        ("b", "int m = n + 1; return m - 1;"),
+    ] {
+        let problem = json!({
+            "task_id": name, "entry_point": "Solution().f", "problem_description": "", "completion": "",
+            "prompt": "", "starter_code": "class Solution:\n    def f(self, n: int) -> int:\n        ",
+            "cpp": {"a/b": [{"path": "p", "code": class("return n;")}]},
+            "input_output": [{"input": "n = 7", "output": "7"}],
+        });
+        problems += &format!("{problem}\n");
+        samples += &format!("{}\n", json!({"task_id": name, "solution": class(body)}));
+    }
+    let problems = scratch.write("problems.jsonl", problems);
+    let samples = scratch.write("samples.jsonl", samples);
+    let run = Tickmark::new([
+        "compare",
+        "--json",
+        "--machine",
+        "atomic",
+        "--compiler",
+        compiler.to_str().unwrap(),
+        "--dataset",
+        "leetcode-dataset",
+        "--language",
+        "cpp",
+        "--problems",
+        problems.to_str().unwrap(),
+        &format!("model={}", samples.display()),
+        "canonical",
+    ])
+    .finish();
+    assert!(
+        run.stderr
+            .contains("left out: a, as model cannot be built here:")
+            && run.stderr.contains("zip"),
+        "{}",
+        run.stderr
+    );
+    let object = json_of(&run.stdout);
+    assert_eq!(
+        object["comparisons"].as_array().unwrap().len(),
+        1,
+        "{object}"
+    );
+    assert_eq!(object["comparisons"][0]["task"], "b");
 }

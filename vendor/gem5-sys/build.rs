@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 /// gem5's source tree, with the headers in `src`.
 const TREE: &str = "TICKMARK_GEM5_TREE";
-/// The library, `libgem5_fast.so` or one of its relatives, in its build folder.
+/// The library, `libgem5_fast.so`, `libgem5_fast.a` or one of their relatives, in its build folder.
 const LIBRARY: &str = "TICKMARK_LIBGEM5";
+/// Names of system libraries, with spaces between them, that a static library of gem5 wants besides zlib.
+const FURTHER: &str = "TICKMARK_LIBGEM5_LINKS";
 
 fn main() {
     println!("cargo::rerun-if-changed=shim.h");
     println!("cargo::rerun-if-changed=shim.cc");
-    for name in [TREE, LIBRARY, "LIBCLANG_PATH"] {
+    for name in [TREE, LIBRARY, FURTHER, "LIBCLANG_PATH"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     if let Err(what) = build() {
@@ -31,12 +33,13 @@ fn build() -> Result<(), String> {
         ));
     }
     let folder = library.parent().unwrap_or(Path::new("."));
+    let ending = library.extension().and_then(|ending| ending.to_str());
     let name = library
         .file_stem()
         .and_then(|stem| stem.to_str()?.strip_prefix("lib"))
-        .filter(|_| library.extension().is_some_and(|ending| ending == "so"))
+        .filter(|_| matches!(ending, Some("so" | "a")))
         .ok_or(format!(
-            "the library that {LIBRARY} names, `{}`, is not called lib*.so",
+            "the library that {LIBRARY} names, `{}`, is called neither lib*.so nor lib*.a",
             library.display()
         ))?;
     // build/X86/libgem5_fast.so lies two folders below the tree.
@@ -80,7 +83,11 @@ fn build() -> Result<(), String> {
     shim.try_compile("gem5_shim")
         .map_err(|error| format!("the shim does not compile against this gem5: {error}"))?;
     println!("cargo::rustc-link-search=native={}", folder.display());
-    println!("cargo::rustc-link-lib=dylib={name}");
+    if ending == Some("a") {
+        link_archive(folder, name);
+    } else {
+        println!("cargo::rustc-link-lib=dylib={name}");
+    }
     println!("cargo::metadata=folder={}", folder.display());
 
     let out = env::var_os("OUT_DIR")
@@ -93,6 +100,38 @@ fn build() -> Result<(), String> {
         .map_err(|error| format!("bindgen cannot read shim.h: {error}"))?
         .write_to_file(out.join("bindings.rs"))
         .map_err(|error| format!("the bindings cannot be written: {error}"))
+}
+
+/// Links a static libgem5. Its objects register themselves when the program starts, so that all of them are wanted; what
+/// the shared library holds of other projects lies beside it.
+fn link_archive(folder: &Path, name: &str) {
+    println!("cargo::rustc-link-lib=static:+whole-archive,-bundle={name}");
+    let beside = std::fs::read_dir(folder.join("ext"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut archives: Vec<PathBuf> = beside
+        .filter_map(|entry| std::fs::read_dir(entry.path()).ok())
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "a"))
+        .collect();
+    archives.sort();
+    for archive in archives {
+        let stem = archive.file_stem().and_then(|stem| stem.to_str());
+        if let (Some(name), Some(folder)) = (
+            stem.and_then(|stem| stem.strip_prefix("lib")),
+            archive.parent(),
+        ) {
+            println!("cargo::rustc-link-search=native={}", folder.display());
+            println!("cargo::rustc-link-lib=static:-bundle={name}");
+        }
+    }
+    let further = env::var(FURTHER).unwrap_or_default();
+    for name in ["z", "stdc++"].into_iter().chain(further.split_whitespace()) {
+        println!("cargo::rustc-link-lib=dylib={name}");
+    }
 }
 
 /// A libclang, where bindgen would find one.

@@ -62,14 +62,16 @@ fn run(job: &FrozenJob, out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let stop = running.run()?;
         let more = stop.cause == "user interrupt received" && (marks.len() as u64) < MOST_MARKS;
         match &mut markers {
-            Some(markers) if more => match markers.read()? {
-                Some(message) => marks.push(json!([
-                    stop.instructions,
-                    stop.ticks,
-                    hexadecimal(&message)
-                ])),
-                None => break stop,
-            },
+            Some(markers) if more => {
+                // The signal comes, too, when the program closes its end, and nothing was written.
+                if let Some(message) = markers.read()? {
+                    marks.push(json!([
+                        stop.instructions,
+                        stop.ticks,
+                        hexadecimal(&message)
+                    ]));
+                }
+            }
             _ => break stop,
         }
     };

@@ -59,9 +59,9 @@ pub(super) const EXPECTED: &[Expected] = &[
     on(
         "test-tiny",
         "system_call",
-        27,
+        23,
         1,
-        "fetch to rename 2, dispatch 1, MOV done 1, committed 2, heard 1 + 2, done 1, committed 2, trap 10 + 3, line 1, the end of the loop 1, and 1 for the branch",
+        "fetch to rename 2, dispatch 1, done 1, committed 2, trap 10 + 4, line 1, the end of the loop 1, and 1 for the branch",
     ),
     on(
         "test-tiny",

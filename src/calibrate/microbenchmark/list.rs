@@ -26,12 +26,13 @@ fn nops(a: &mut CodeAssembler, count: usize) -> Made {
 const TWELVE: [AsmRegister64; 12] = [rax, rbx, rcx, rdx, rsi, r8, r9, r10, r11, r12, r13, r14];
 const EIGHT: [AsmRegister64; 8] = [rbx, rcx, rdx, rsi, r8, r9, r10, r11];
 
-/// A return to the next instruction for which there was no call.
+/// A return over the next instruction for which there was no call.
 fn stray_return(a: &mut CodeAssembler) -> Made {
     let mut behind = a.create_label();
     a.lea(rax, ptr(behind))?;
     a.push(rax)?;
     a.ret()?;
+    a.nop()?;
     a.set_label(&mut behind)?;
     a.nop()
 }
@@ -189,6 +190,7 @@ const CORE: &[Microbenchmark] = &[
             a.add(rax, rbx)?;
             a.push(rax)?;
             a.ret()?;
+            a.nop()?;
             a.set_label(&mut behind)?;
             a.nop()
         },

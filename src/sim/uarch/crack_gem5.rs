@@ -445,14 +445,14 @@ impl Builder<'_> {
                 self.read_flags(T1);
                 self.alu8(RAX, &[RAX, T1], NOTHING);
             }
-            Cpuid => self.serial(
+            Cpuid => self.push(
                 Micro::new(Class::IntAlu)
                     .reads(&[RAX, RCX])
-                    .writes(&[RAX, RBX, RCX]),
+                    .writes(&[RAX, RBX, RCX])
+                    .with(traits::SERIAL_AFTER),
             ),
             Syscall => {
-                let micro = Micro::new(Class::IntAlu).with(traits::SYSCALL);
-                self.serial(micro);
+                self.push(Micro::new(Class::IntAlu).with(traits::SYSCALL));
             }
             Rdtsc | Rdtscp => {
                 self.push(
@@ -1728,14 +1728,9 @@ impl Builder<'_> {
 }
 
 fn is_x87(instruction: &Instruction) -> bool {
-    instruction
-        .code()
-        .cpuid_features()
-        .contains(&iced_x86::CpuidFeature::FPU)
-        || instruction
-            .code()
-            .cpuid_features()
-            .contains(&iced_x86::CpuidFeature::FPU287)
+    use iced_x86::CpuidFeature::{FPU, FPU287, FPU387};
+    (instruction.code().cpuid_features().iter())
+        .any(|feature| matches!(feature, FPU | FPU287 | FPU387))
 }
 
 /// What kind of branch an instruction is, as a predictor sees it.

@@ -248,6 +248,14 @@ impl OutOfOrder {
         }
     }
 
+    /// Whether a wrong path from `address` on is stopped at `until` before it leaves the line in the fetch buffer.
+    fn stays(&self, address: u64, until: u64) -> bool {
+        // Two bytes a micro-op, as above; nothing holds up what is in the buffer already.
+        let fetched = until.saturating_sub(self.fetch.cycle()) * 2 * self.p.fetch_width;
+        let line = !(self.p.fetch_buffer_bytes - 1);
+        address & line == self.buffer && (address + fetched) & line == self.buffer
+    }
+
     /// Fetch starts again at `cycle`.
     fn restart(&mut self, cycle: u64, inside: bool) {
         self.fetch.restart(cycle);
@@ -631,7 +639,13 @@ impl OutOfOrder {
             operands = operands.max(self.oldest(dispatched));
         }
         let issued = self.units.issue(micro.class, operands);
-        let done = issued + u64::from(micro.latency);
+        let mut done = issued + u64::from(micro.latency);
+        if micro.is(traits::SYSCALL) {
+            // A fault: taken first of a cycle, and with all stores answered.
+            self.stores.send_all(&mut self.memory);
+            let earliest = (self.commit.cycle() + 1).max(self.stores.drained());
+            done = done.max(earliest.saturating_sub(cycle(self.to_commit)));
+        }
         let committed = self.finish(micro, issued, done);
         if micro.is(traits::BRANCH | traits::MICRO_BRANCH) {
             self.branch(micro, step, done, taken, target);
@@ -645,7 +659,7 @@ impl OutOfOrder {
             self.clear = 0;
         }
         if micro.is(traits::SYSCALL) {
-            self.restart(committed + self.p.trap_cycles + 3, false);
+            self.restart(committed + self.p.trap_cycles + 4, false);
         }
     }
 
@@ -706,7 +720,8 @@ impl OutOfOrder {
         let prediction = self
             .predictor
             .branch(kind, step.address, taken, target, step.end);
-        if prediction.taken == taken && (!taken || prediction.target == target) {
+        // What matters is where fetch goes: to the next instruction also a jump goes that nobody saw.
+        if prediction.target == (if taken { target } else { step.end }) {
             // Inside an instruction fetch goes on in the same cycle.
             self.redirected = taken && !inside;
         } else {
@@ -734,8 +749,10 @@ impl OutOfOrder {
             direct && taken && (kind != BranchKind::Conditional || prediction.taken);
         if seen_at_decode {
             let decoded = self.decoded();
-            self.fetch_ahead(step.end, decoded + 1);
-            self.restart(decoded + 2, inside);
+            let wrong = prediction.target;
+            let stays = self.stays(wrong, decoded + 1);
+            self.fetch_ahead(wrong, decoded + 1);
+            self.restart(decoded + 2, inside || stays);
             return;
         }
         let cleared = done + self.p.execute_to_commit_cycles;

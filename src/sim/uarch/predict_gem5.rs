@@ -18,12 +18,15 @@ use std::sync::Arc;
 
 const SHIFT: u32 = 2;
 
+/// No return address.
+const NEVER: u64 = u64::MAX;
+
 /// What was predicted for a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The direction that fetch follows.
     pub taken: bool,
-    /// The target that it follows if taken.
+    /// Where fetch goes: the target if taken, else the next instruction.
     pub target: u64,
 }
 
@@ -35,7 +38,6 @@ pub struct Predictor {
     targets: Box<[(u64, u64)]>,
     returns: Box<[u64]>,
     top: usize,
-    depth: usize,
     indirect: Box<[(u64, u64)]>,
     path: [u64; 16],
     history: u64,
@@ -64,9 +66,8 @@ impl Predictor {
                 Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes, true))),
             },
             targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
-            returns: vec![0; sizes.return_stack_entries as usize].into(),
+            returns: vec![NEVER; sizes.return_stack_entries as usize].into(),
             top: 0,
-            depth: 0,
             indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize]
                 .into(),
             path: [0; 16],
@@ -95,7 +96,7 @@ impl Predictor {
         let mut predicted = (wanted && known).then_some(self.targets[slot].1);
         match kind {
             BranchKind::Call | BranchKind::IndirectCall => self.push(behind),
-            BranchKind::Return if self.depth > 0 => predicted = Some(self.pop()),
+            BranchKind::Return => predicted = self.pop(),
             _ => {}
         }
         let indirect = matches!(kind, BranchKind::Indirect | BranchKind::IndirectCall);
@@ -112,8 +113,10 @@ impl Predictor {
             taken: predicted.is_some(),
             target: predicted.unwrap_or(behind),
         };
-        let wrong = prediction.taken != taken || taken && prediction.target != target;
-        if wrong && taken {
+        // A branch that goes to the next instruction anyway is never found out, and what was believed of it is learnt.
+        let right = prediction.target == if taken { target } else { behind };
+        let taken = if right { prediction.taken } else { taken };
+        if !right && taken {
             if indirect {
                 self.record_indirect(set, address, target);
             } else if kind != BranchKind::Return {
@@ -151,14 +154,13 @@ impl Predictor {
     fn push(&mut self, address: u64) {
         self.top = (self.top + 1) % self.returns.len();
         self.returns[self.top] = address;
-        self.depth = (self.depth + 1).min(self.returns.len());
     }
 
-    fn pop(&mut self) -> u64 {
+    /// What lies on top, also where as many were taken as were ever put there; `None` where nothing ever was.
+    fn pop(&mut self) -> Option<u64> {
         let address = self.returns[self.top];
         self.top = (self.top + self.returns.len() - 1) % self.returns.len();
-        self.depth -= 1;
-        address
+        (address != NEVER).then_some(address)
     }
 
     fn indirect_set(&self, address: u64) -> usize {

@@ -225,6 +225,8 @@ pub struct Kernel {
     pub unanswered: Vec<String>,
     /// The guest read a clock.
     pub clock_read: bool,
+    /// The same at the moment when the driver told how the candidate ended.
+    pub clock_read_when_told: Option<bool>,
     /// System calls so far.
     pub system_calls: u64,
     limits: Limits,
@@ -290,6 +292,7 @@ impl Kernel {
             messages: Vec::new(),
             unanswered: Vec::new(),
             clock_read: false,
+            clock_read_when_told: None,
             system_calls: 0,
             limits: *limits,
             identity: identity::Identity::new(&start.executable),

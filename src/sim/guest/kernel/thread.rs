@@ -341,6 +341,9 @@ impl Kernel {
     /// The running thread begins to wait: its registers are put away, and it is one of the others.
     pub(super) fn put_away(&mut self, cpu: &Cpu, wait: Option<Wait>, resume: Resume) {
         let threads = &mut self.threads;
+        // Which of several threads goes on first then depends on simulated time, as if the guest had looked at it.
+        self.clock_read |=
+            !threads.others.is_empty() && wait.is_some_and(|wait| wait.deadline.is_some());
         let mut thread = std::mem::replace(&mut threads.me, Thread::new(0));
         thread.ran_ns += self.now.nanoseconds.saturating_sub(thread.began_ns);
         thread.cpu = Some(Box::new(cpu.clone()));
