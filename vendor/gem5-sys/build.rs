@@ -129,7 +129,10 @@ fn link_archive(folder: &Path, name: &str) {
         }
     }
     let further = env::var(FURTHER).unwrap_or_default();
-    for name in ["z", "stdc++"].into_iter().chain(further.split_whitespace()) {
+    for name in ["z", "stdc++"]
+        .into_iter()
+        .chain(further.split_whitespace())
+    {
         println!("cargo::rustc-link-lib=dylib={name}");
     }
 }
