@@ -271,9 +271,9 @@ fn parts(text: &str) -> Vec<String> {
         let quoted =
             matches!(letters.get(at), Some('\'' | '"')) && letters.get(at + 2) == letters.get(at);
         let taken = if quoted {
-            parts
-                .last_mut()
-                .map(|part| part.extend(&letters[at..at + 3]));
+            if let Some(part) = parts.last_mut() {
+                part.extend(&letters[at..at + 3]);
+            }
             at += 3;
             continue;
         } else if rest.starts_with(',') {
