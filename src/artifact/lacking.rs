@@ -82,7 +82,10 @@ pub(super) fn lacking(text: &str, source: &str) -> Option<String> {
             .contains("(this ")
             .then(|| "a parameter `this`".to_owned());
     }
-    if let Some((before, rest)) = error.split_once("' is not a member of '") {
+    let gcc = error.split_once("' is not a member of '");
+    let clang = (error.split_once("no member named '"))
+        .and_then(|(_, rest)| rest.split_once("' in namespace '"));
+    if let Some((before, rest)) = gcc.or(clang) {
         let name = before.rsplit('\'').next()?;
         let space = rest.split('\'').next()?;
         let known =
@@ -118,6 +121,11 @@ mod tests {
             of("error: 'pairwise' is not a member of 'std::views'").unwrap(),
             "`std::views::pairwise`"
         );
+        assert_eq!(
+            of("error: no member named 'pairwise' in namespace 'std::ranges::views'").unwrap(),
+            "`std::ranges::views::pairwise`"
+        );
+        assert_eq!(of("error: no member named 'sum' in 'Solution'"), None);
         assert_eq!(
             of("error: 'println' is not a member of 'std'").unwrap(),
             "`std::println`"

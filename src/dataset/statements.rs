@@ -12,7 +12,8 @@ const DEPTH_MAX: usize = 8;
 /// Where the site has its problems; the problem's name follows.
 const ADDRESS: &str = "leetcode.com/problems/";
 
-/// Statements by the site's names of the problems.
+/// Statements by the names of the problems in their addresses. The numbers that data sets have are of two kinds, so that
+/// they tell nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Statements {
     texts: BTreeMap<String, String>,

@@ -73,31 +73,136 @@ impl Moments {
     }
 }
 
-#[test]
-fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
-    let scratch = Scratch::new();
-    functions(&scratch, 4, 1000);
+/// Kills an evaluation at this many moments, resumes it each time, and compares with one that was left alone.
+fn killed(scratch: &Scratch, evaluate: &str, kills: u64) {
     let begun = Instant::now();
-    success(&scratch, &format!("{EVALUATE} --out whole"));
+    success(scratch, &format!("{evaluate} --out whole"));
     let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
     let mut moments = Moments(2024);
     let mut struck = 0;
-    for _ in 0..20 {
-        let mut child = tickmark(&scratch, &format!("{EVALUATE} --out broken -q")).spawn();
-        std::thread::sleep(Duration::from_millis(moments.next(whole / 12)));
-        struck += usize::from(child.try_wait().unwrap().is_none());
+    for _ in 0..kills {
+        let mut child = tickmark(scratch, &format!("{evaluate} --out broken -q")).spawn();
+        std::thread::sleep(Duration::from_millis(moments.next(whole * 5 / 3 / kills)));
+        struck += u64::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
     }
     assert!(
-        struck >= 5,
-        "only {struck} of 20 kills met a running evaluation"
+        struck >= kills / 4,
+        "only {struck} of {kills} kills met a running evaluation"
     );
-    success(&scratch, &format!("{EVALUATE} --out broken"));
+    success(scratch, &format!("{evaluate} --out broken"));
     let results = |folder: &str| read(&scratch.path().join(folder).join("results.jsonl"));
     assert_eq!(results("broken"), results("whole"));
-    assert_eq!(export(&scratch, "broken"), export(&scratch, "whole"));
-    assert!(export(&scratch, "whole").contains("\"table\":\"measurement\""));
+    assert_eq!(export(scratch, "broken"), export(scratch, "whole"));
+    assert!(export(scratch, "whole").contains("\"table\":\"measurement\""));
+}
+
+#[test]
+fn an_evaluation_that_is_killed_twenty_times_gives_the_same_bytes() {
+    let scratch = Scratch::new();
+    functions(&scratch, 4, 1000);
+    killed(&scratch, EVALUATE, 20);
+}
+
+/// Programs of one line of input: right, wrong, without end, and wrong by the clock.
+fn programs(scratch: &Scratch) {
+    let ids = ["P/0", "P/1"];
+    let problems: Vec<Value> = (ids.iter())
+        .map(|id| program(id, "cpp", &[("1\n", "2\n"), ("7\n", "14\n")]))
+        .collect();
+    scratch.write("programs.jsonl", lines(&problems));
+    for (model, body) in [
+        ("right", "std::cout << 2 * n << '\\n';"),
+        ("wrong", "std::cout << 2 + n % 2 * n << '\\n';"),
+        ("loops", "for (;;) n = n * 3 + 1;"),
+        ("clock", "std::cout << n + (time(nullptr) > 0) << '\\n';"),
+    ] {
+        let source = |id: &&str| {
+            solution(
+                id,
+                &format!(
+                    "#include <iostream>\n#include <ctime>\n// {id}\nint main() {{ volatile unsigned n; unsigned m; std::cin >> m; n = m; {body} }}\n"
+                ),
+            )
+        };
+        scratch.write(
+            &format!("{model}.jsonl"),
+            lines(&ids.iter().map(source).collect::<Vec<_>>()),
+        );
+    }
+}
+
+const SCREENED: &str = "evaluate --machine skylake,simple --dataset stdio programs.jsonl --samples right=right.jsonl \
+                        wrong=wrong.jsonl loops=loops.jsonl clock=clock.jsonl --max-instructions 20000000";
+
+#[test]
+fn a_screened_evaluation_runs_only_what_is_accepted_and_survives_kills() {
+    let scratch = Scratch::new();
+    programs(&scratch);
+    killed(&scratch, &format!("{SCREENED} --screen"), 6);
+    let rows = |folder: &str| -> Vec<Value> {
+        let text = read(&scratch.path().join(folder).join("results.jsonl"));
+        let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        all.filter(|row: &Value| row["problem"].is_string())
+            .collect()
+    };
+    let screened = rows("whole");
+    assert_eq!(screened.len(), 16);
+    for row in &screened {
+        let (kind, by) = match row["model"].as_str().unwrap() {
+            "right" => ("accepted", Value::Null),
+            "wrong" => ("wrong_answer", json!("atomic")),
+            "loops" => ("instruction_limit", json!("atomic")),
+            _ => ("wrong_answer", Value::Null),
+        };
+        assert_eq!(
+            (&row["verdict"]["kind"], &row["screened"]),
+            (&json!(kind), &by),
+            "{row}"
+        );
+        assert_eq!(row["total"].is_null(), !by.is_null(), "{row}");
+        assert_eq!(row["clock_read"] == true, row["model"] == "clock", "{row}");
+    }
+    // Nothing of the loops was measured on a machine with cycles, and `atomic` has each program once.
+    let measured = success(&scratch, "store export whole --table measurement").stdout;
+    let on = |machine: &str| {
+        measured
+            .matches(&format!("\\\"machine\\\":\\\"{machine}\\\""))
+            .count()
+    };
+    // The programs of both problems are the same to the byte. Both cases of what is right and of what looks at the
+    // clock, which is wrong in the second; the first cases of the others.
+    assert_eq!((on("skylake"), on("simple")), (4, 4), "{measured}");
+    assert_eq!(on("atomic"), 2 + 2 + 1 + 1, "{measured}");
+    // Without a screen the same verdicts come out, and the same figures of what is accepted.
+    success(
+        &scratch,
+        &format!("{SCREENED} --store whole/store.sqlite --out bare"),
+    );
+    for (with, bare) in screened.iter().zip(&rows("bare")) {
+        assert_eq!(with["verdict"], bare["verdict"]);
+        assert_eq!(with["runtime_cycles"], bare["runtime_cycles"]);
+        assert!(bare["total"]["cycles"].is_u64() && bare.get("screened").is_none());
+    }
+    // What `atomic` found is known to a study that asks for it.
+    let alone = SCREENED.replace("skylake,simple", "atomic");
+    let told = success(
+        &scratch,
+        &format!("{alone} --screen --store whole/store.sqlite --progress json"),
+    );
+    let last: Value = serde_json::from_str(told.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(last["known"], 8, "{told:?}");
+    let native = tickmark(
+        &scratch,
+        &format!("{SCREENED} --screen --backend native --run-untrusted"),
+    )
+    .finish();
+    assert_eq!(native.code, 2, "{native:?}");
+    assert!(
+        native.stderr.contains("`--screen` is for the simulator"),
+        "{native:?}"
+    );
 }
 
 #[test]

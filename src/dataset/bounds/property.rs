@@ -47,6 +47,14 @@ pub(super) fn as_relation(line: &str, one_of_nodes: bool) -> Option<String> {
     if let Some((subject, divisor)) = line.split_once(" is divisible by ") {
         return Some(format!("{subject} % {divisor} == 0"));
     }
+    let generated = line
+        .strip_prefix("The input is generated such that ")
+        .unwrap_or(line);
+    if let Some((list, range)) = generated.split_once(" contains distinct elements in the range [")
+    {
+        let (low, high) = range.strip_suffix(']')?.split_once(',')?;
+        return Some(format!("{low} <= {list}[i] <= {high}"));
+    }
     if !one_of_nodes {
         return None;
     }

@@ -250,6 +250,11 @@ fn words_about_lists_are_understood() {
             "a = [1,2], b = 0, n = 0",
         ),
         (
+            "The input is generated such that a contains distinct elements in the range [0, n - 1].",
+            "a = [0,2], b = 0, n = 3",
+            "a = [0,3], b = 0, n = 3",
+        ),
+        (
             "b is a permutation of a.",
             "a = \"ab\", b = \"ba\", n = 0",
             "a = \"ab\", b = \"bb\", n = 0",
