@@ -77,15 +77,15 @@ impl Moments {
 fn killed(scratch: &Scratch, evaluate: &str, kills: u64) {
     let begun = Instant::now();
     success(scratch, &format!("{evaluate} --out whole"));
-    let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let whole = u64::try_from(begun.elapsed().as_millis()).expect("less than an age");
     let mut moments = Moments(2024);
     let mut struck = 0;
     for _ in 0..kills {
         let mut child = tickmark(scratch, &format!("{evaluate} --out broken -q")).spawn();
         std::thread::sleep(Duration::from_millis(moments.next(whole * 5 / 3 / kills)));
-        struck += u64::from(child.try_wait().unwrap().is_none());
-        child.kill().unwrap();
-        child.wait().unwrap();
+        struck += u64::from(child.try_wait().expect("a child of ours").is_none());
+        child.kill().expect("a child of ours");
+        child.wait().expect("a child of ours");
     }
     assert!(
         struck >= kills / 4,
@@ -150,10 +150,15 @@ fn a_screened_evaluation_runs_only_what_is_accepted_and_survives_kills() {
     let screened = rows("whole");
     assert_eq!(screened.len(), 16);
     for row in &screened {
+        // `skylake` shows programs the processor of its gem5, and so does the machine before it.
+        let screen = match row["machine"].as_str().unwrap() {
+            "skylake" => json!("atomic[guest.profile=gem5]"),
+            _ => json!("atomic"),
+        };
         let (kind, by) = match row["model"].as_str().unwrap() {
             "right" => ("accepted", Value::Null),
-            "wrong" => ("wrong_answer", json!("atomic")),
-            "loops" => ("instruction_limit", json!("atomic")),
+            "wrong" => ("wrong_answer", screen),
+            "loops" => ("instruction_limit", screen),
             _ => ("wrong_answer", Value::Null),
         };
         assert_eq!(
@@ -164,7 +169,7 @@ fn a_screened_evaluation_runs_only_what_is_accepted_and_survives_kills() {
         assert_eq!(row["total"].is_null(), !by.is_null(), "{row}");
         assert_eq!(row["clock_read"] == true, row["model"] == "clock", "{row}");
     }
-    // Nothing of the loops was measured on a machine with cycles, and `atomic` has each program once.
+    // Nothing of the loops was measured on a machine with cycles, and each `atomic` has each program once.
     let measured = success(&scratch, "store export whole --table measurement").stdout;
     let on = |machine: &str| {
         measured
@@ -174,7 +179,9 @@ fn a_screened_evaluation_runs_only_what_is_accepted_and_survives_kills() {
     // The programs of both problems are the same to the byte. Both cases of what is right and of what looks at the
     // clock, which is wrong in the second; the first cases of the others.
     assert_eq!((on("skylake"), on("simple")), (4, 4), "{measured}");
-    assert_eq!(on("atomic"), 2 + 2 + 1 + 1, "{measured}");
+    let each = 2 + 2 + 1 + 1;
+    let before = (on("atomic"), on("atomic[guest.profile=gem5]"));
+    assert_eq!(before, (each, each), "{measured}");
     // Without a screen the same verdicts come out, and the same figures of what is accepted.
     success(
         &scratch,
