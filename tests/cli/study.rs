@@ -171,11 +171,7 @@ fn a_screened_evaluation_runs_only_what_is_accepted_and_survives_kills() {
     }
     // Nothing of the loops was measured on a machine with cycles, and each `atomic` has each program once.
     let measured = success(&scratch, "store export whole --table measurement").stdout;
-    let on = |machine: &str| {
-        measured
-            .matches(&format!("\\\"machine\\\":\\\"{machine}\\\""))
-            .count()
-    };
+    let on = |machine: &str| (measured.matches(&format!("\"machine\":\"{machine}\""))).count();
     // The programs of both problems are the same to the byte. Both cases of what is right and of what looks at the
     // clock, which is wrong in the second; the first cases of the others.
     assert_eq!((on("skylake"), on("simple")), (4, 4), "{measured}");
