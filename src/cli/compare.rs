@@ -430,7 +430,7 @@ fn model_tasks(
     let mut built = built.into_iter();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
     let mut tasks = Vec::new();
-    let mut left_out = Vec::new();
+    let mut not_built = None;
     for (problem, sample) in pairs {
         let mut problem = problem.clone();
         if sample > 0 {
@@ -455,11 +455,11 @@ fn model_tasks(
                     "left out: {}, as {name} cannot be built here: {ours}",
                     problem.id
                 );
-                left_out.push(ours);
+                not_built.get_or_insert(ours);
             }
         }
     }
-    match left_out.into_iter().next() {
+    match not_built {
         Some(failure) if tasks.is_empty() => Err(failure.into()),
         _ => Ok((tasks, names)),
     }

@@ -2,6 +2,7 @@
 //!
 //! What the memory knows is neither built nor run again: a candidate is built when the first job of it is not known.
 use super::job::JobKey;
+use super::kept::Kept;
 use super::memory::{BuildFact, Memory};
 use super::programs::Programs;
 use super::{Runner, SampleRun};
@@ -13,8 +14,6 @@ use crate::measurement::{BackendFailure, BackendName, Measurement};
 use crate::sim::outcome::{Exit, Limits};
 use crate::verdict::{JUDGE_VERSION, Verdict};
 use std::cell::{OnceCell, RefCell};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How many artifacts are kept for the other machines of a study; a static C++ program has about 2 MB.
 const KEPT_ARTIFACTS: usize = 8;
@@ -25,11 +24,8 @@ pub struct Builder<'a> {
     toolchain: &'a Toolchain,
     options: &'a BuildOptions,
     identity: ContentHash,
-    kept: Mutex<VecDeque<(String, Slot)>>,
+    kept: Kept<Result<Artifact, BuildFailure>>,
 }
-
-/// What building gives, once somebody has done it.
-type Slot = Arc<OnceLock<Result<Artifact, BuildFailure>>>;
 
 impl<'a> Builder<'a> {
     /// A builder with this toolchain.
@@ -45,7 +41,7 @@ impl<'a> Builder<'a> {
             identity: toolchain.identity(language, options)?,
             toolchain,
             options,
-            kept: Mutex::default(),
+            kept: Kept::new(KEPT_ARTIFACTS),
         })
     }
 
@@ -62,22 +58,7 @@ impl<'a> Builder<'a> {
 
     /// The artifact; one thread builds it while others that need it wait.
     fn build(&self, key: &str, candidate: &Candidate) -> Result<Artifact, BuildFailure> {
-        let slot = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            match kept.iter().find(|(of, _)| of == key) {
-                Some((_, slot)) => Arc::clone(slot),
-                None => {
-                    if kept.len() >= KEPT_ARTIFACTS {
-                        kept.pop_front();
-                    }
-                    let slot = Slot::default();
-                    kept.push_back((key.to_owned(), Arc::clone(&slot)));
-                    slot
-                }
-            }
-        };
-        slot.get_or_init(|| build(candidate, self.toolchain, self.options))
-            .clone()
+        (self.kept).get_or_make(key, || build(candidate, self.toolchain, self.options))
     }
 }
 

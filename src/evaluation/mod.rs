@@ -10,6 +10,7 @@ mod demo;
 mod estimate;
 mod expected;
 mod job;
+mod kept;
 mod memory;
 mod observer;
 mod page;
@@ -232,10 +233,7 @@ fn row_of(job: &Job<'_>, key: &str, memory: &Memory<'_>) -> Done {
         let run = SampleRun::without_measurement(Verdict::EmptyAnswer);
         return done("", Found::made(run));
     };
-    let found = screen::find(&job.on, &candidate, job.problem, memory);
-    if job.on.screen.is_some() {
-        memory.keep_result(key, &found.run);
-    }
+    let found = screen::find(&job.on, key, &candidate, job.problem, memory);
     done(key, found)
 }
 

@@ -5,13 +5,12 @@
 //! loops above all. So the verdict of the first run is that of all machines, with two exceptions, which run on each
 //! machine and are judged there: what is accepted, since its figures are wanted, and what read the clock.
 use super::OnMachine;
+use super::kept::Kept;
 use super::memory::Memory;
 use super::run::{Runner, SampleRun};
 use crate::artifact::ContentHash;
 use crate::candidate::Candidate;
 use crate::dataset::Problem;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How many results are kept for the other machines of a study that begin while the first still runs; later ones find
 /// them in the store.
@@ -21,11 +20,8 @@ const KEPT_RESULTS: usize = 64;
 pub struct Screen<'a> {
     machine: &'a str,
     runner: &'a dyn Runner,
-    kept: Mutex<VecDeque<(String, Slot)>>,
+    kept: Kept<SampleRun>,
 }
-
-/// A result, once somebody has it.
-type Slot = Arc<OnceLock<SampleRun>>;
 
 impl std::fmt::Debug for Screen<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -41,7 +37,7 @@ impl<'a> Screen<'a> {
         Self {
             machine,
             runner,
-            kept: Mutex::default(),
+            kept: Kept::new(KEPT_RESULTS),
         }
     }
 
@@ -67,30 +63,14 @@ impl<'a> Screen<'a> {
         if let Some(run) = memory.result(&key) {
             return (run, false);
         }
-        let slot = if key.is_empty() {
-            Slot::default()
-        } else {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            match kept.iter().find(|(of, _)| *of == key) {
-                Some((_, slot)) => Arc::clone(slot),
-                None => {
-                    if kept.len() >= KEPT_RESULTS {
-                        kept.pop_front();
-                    }
-                    let slot = Slot::default();
-                    kept.push_back((key.clone(), Arc::clone(&slot)));
-                    slot
-                }
-            }
-        };
         let mut ran = false;
-        let run = slot.get_or_init(|| {
+        let run = self.kept.get_or_make(&key, || {
             ran = true;
             let run = self.runner.run(candidate, problem);
             memory.keep_result(&key, &run);
             run
         });
-        (run.clone(), ran)
+        (run, ran)
     }
 }
 
@@ -128,49 +108,41 @@ fn instructions(run: &SampleRun) -> u64 {
     run.total.and_then(|total| total.instructions).unwrap_or(0)
 }
 
-/// Finds the result of a candidate on a machine, behind its screen if it has one.
+/// Finds the result of a candidate on a machine, behind its screen if it has one, and keeps it under `key`, under which
+/// it is not known.
 pub(super) fn find(
-    on: &OnMachine<'_>,
-    candidate: &Candidate,
-    problem: &Problem,
-    memory: &Memory<'_>,
-) -> Found {
-    let Some(screen) = on.screen else {
-        let key = on.runner.key(candidate, problem);
-        return own(on, &key, candidate, problem, memory);
-    };
-    let (first, ran) = screen.first(candidate, problem, memory);
-    let spent = if ran { instructions(&first) } else { 0 };
-    if decides(&first) {
-        return Found {
-            run: first.without_figures(screen.machine),
-            known: !ran,
-            instructions: spent,
-        };
-    }
-    let key = on.runner.key(candidate, problem);
-    let found = own(on, &key, candidate, problem, memory);
-    Found {
-        known: found.known && !ran,
-        instructions: found.instructions.saturating_add(spent),
-        run: found.run,
-    }
-}
-
-/// The result of the machine itself, known or run now.
-fn own(
     on: &OnMachine<'_>,
     key: &str,
     candidate: &Candidate,
     problem: &Problem,
     memory: &Memory<'_>,
 ) -> Found {
-    if let Some(run) = memory.result(key) {
-        return Found::known(run);
-    }
-    let run = on.runner.run(candidate, problem);
-    memory.keep_result(key, &run);
-    Found::made(run)
+    let made = || Found::made(on.runner.run(candidate, problem));
+    let found = match on.screen {
+        None => made(),
+        Some(screen) => {
+            let (first, ran) = screen.first(candidate, problem, memory);
+            let spent = if ran { instructions(&first) } else { 0 };
+            let mut found = if decides(&first) {
+                Found::known(first.without_figures(screen.machine))
+            } else {
+                let own = on.runner.key(candidate, problem);
+                memory.result(&own).map_or_else(
+                    || {
+                        let found = made();
+                        memory.keep_result(&own, &found.run);
+                        found
+                    },
+                    Found::known,
+                )
+            };
+            found.known &= !ran;
+            found.instructions = found.instructions.saturating_add(spent);
+            found
+        }
+    };
+    memory.keep_result(key, &found.run);
+    found
 }
 
 /// Whether the machines behind the screen would judge alike, and their figures are not wanted. A failure of ours is no
