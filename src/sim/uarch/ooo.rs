@@ -248,9 +248,10 @@ impl OutOfOrder {
         }
     }
 
-    /// Whether a wrong path from `address` on is stopped at `until` before it leaves the line in the fetch buffer.
+    /// Whether a wrong path from `address` on, fetched at full width, is stopped at `until` before it leaves the line in
+    /// the fetch buffer.
     fn stays(&self, address: u64, until: u64) -> bool {
-        // Two bytes a micro-op, as above; nothing holds up what is in the buffer already.
+        // Two bytes a micro-op, as above.
         let fetched = until.saturating_sub(self.fetch.cycle()) * 2 * self.p.fetch_width;
         let line = !(self.p.fetch_buffer_bytes - 1);
         address & line == self.buffer && (address + fetched) & line == self.buffer
@@ -751,6 +752,7 @@ impl OutOfOrder {
             let decoded = self.decoded();
             let wrong = prediction.target;
             let stays = self.stays(wrong, decoded + 1);
+            // Also where it stays: without the lines that come so, start-up code is further off the time of gem5.
             self.fetch_ahead(wrong, decoded + 1);
             self.restart(decoded + 2, inside || stays);
             return;
