@@ -86,6 +86,9 @@ pub struct Isolation {
     pub single_process: bool,
     /// Address space randomisation off, so that addresses repeat.
     pub fixed_layout: bool,
+    /// Standard error cannot be opened again under a name (`/dev/stderr`, `/proc/self/fd/2`): where it is ours and the
+    /// program lends its eyes and hands to another one.
+    pub sealed_stderr: bool,
     /// No restriction but limits: for programs that we trust, such as the interpreter asked for its version.
     pub trusted: bool,
 }

@@ -7,6 +7,7 @@ use super::{Channel, Counting, Ending, Finished, Limits, ProcessError, Request, 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -172,8 +173,16 @@ fn start(request: &Request<'_>, mut confinement: Confinement) -> Result<Child, P
         )
         .current_dir(&request.folder)
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .stdout(Stdio::piped());
+    // A pipe opens again through `/proc`; a socket does not.
+    let sealed = if request.isolation.sealed_stderr {
+        let (ours, theirs) = UnixStream::pair().map_err(system_error("make a pair of sockets"))?;
+        command.stderr(OwnedFd::from(theirs));
+        Some(ChildStderr::from(OwnedFd::from(ours)))
+    } else {
+        command.stderr(Stdio::piped());
+        None
+    };
     if let Some(name) = &request.name {
         command.arg0(name);
     }
@@ -186,7 +195,10 @@ fn start(request: &Request<'_>, mut confinement: Confinement) -> Result<Child, P
         let result = command.spawn();
         drop(guard);
         match result {
-            Ok(child) => return Ok(child),
+            Ok(mut child) => {
+                child.stderr = child.stderr.or(sealed);
+                return Ok(child);
+            }
             // A fork that is not ours may still hold the file open for writing.
             Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) && attempts < 50 => {
                 attempts += 1;
@@ -616,7 +628,24 @@ mod tests {
 
     /// Runs a line of shell; the shell itself may read what it needs.
     fn shell(line: &str, stdin: &[u8], limits: Limits) -> Finished {
+        shell_with(line, stdin, limits, |_| {})
+    }
+
+    fn shell_with(
+        line: &str,
+        stdin: &[u8],
+        limits: Limits,
+        change: impl FnOnce(&mut Isolation),
+    ) -> Finished {
         let folder = PrivateFolder::new().unwrap();
+        let mut isolation = Isolation {
+            readable: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"]
+                .map(PathBuf::from)
+                .to_vec(),
+            writable: vec![folder.path().to_owned()],
+            ..Isolation::default()
+        };
+        change(&mut isolation);
         run(Request {
             program: PathBuf::from(SHELL),
             name: None,
@@ -625,13 +654,7 @@ mod tests {
             folder: folder.path().to_owned(),
             stdin,
             limits,
-            isolation: Isolation {
-                readable: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"]
-                    .map(PathBuf::from)
-                    .to_vec(),
-                writable: vec![folder.path().to_owned()],
-                ..Isolation::default()
-            },
+            isolation,
             channel: None,
             counting: Counting::default(),
         })
@@ -648,6 +671,20 @@ mod tests {
         );
         assert!(finished.cpu_time_ns > 0 && finished.wall_time_ns >= finished.cpu_time_ns / 2);
         assert_eq!(finished.not_applied, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_sealed_stream_takes_what_its_owner_writes_and_opens_for_nobody() {
+        let line = "echo own >&2; echo forged > /dev/stderr; echo forged > /proc/self/fd/2";
+        for (sealed, forged) in [(true, 0), (false, 2)] {
+            // Without Landlock, which lets no shell open these.
+            let finished = shell_with(line, b"", limits(), |isolation| {
+                (isolation.sealed_stderr, isolation.trusted) = (sealed, true);
+            });
+            let text = String::from_utf8_lossy(&finished.stderr).into_owned();
+            let count = |word| text.lines().filter(|&line| line == word).count();
+            assert_eq!((count("own"), count("forged")), (1, forged), "{text}");
+        }
     }
 
     #[test]

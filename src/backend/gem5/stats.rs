@@ -91,6 +91,19 @@ impl Block {
             .find_map(|name| Some((name.as_str(), self.entries.get(name)?)))
     }
 
+    /// Whether the statistics count from a later time than the beginning.
+    pub(super) fn is_reset(&self) -> bool {
+        let ticks = |names: [&str; 2]| {
+            let found = names.iter().find_map(|&name| self.entries.get(name));
+            found.map(|entry| entry.text.as_str())
+        };
+        let (since, to) = (
+            ticks(["simTicks", "sim_ticks"]),
+            ticks(["finalTick", "final_tick"]),
+        );
+        to.is_some() && since != to
+    }
+
     /// The whole number under the first of these names that is there.
     ///
     /// # Errors
@@ -305,6 +318,15 @@ mod tests {
         assert_eq!(get("f"), Value::Real(1e-6));
         assert_eq!(block.entries["f"].text, "1e-06");
         assert_eq!((block.first_line, block.entries["simTicks"].line), (2, 3));
+    }
+
+    #[test]
+    fn statistics_that_were_set_back_are_seen() {
+        let reset = |lines| parse_one(block(lines).as_bytes()).unwrap().is_reset();
+        assert!(!reset("simTicks 9 #\nfinalTick 9 #"));
+        assert!(reset("simTicks 8 #\nfinalTick 9 #"));
+        assert!(reset("sim_ticks 8 #\nfinal_tick 9 #"));
+        assert!(!reset("simTicks 9 #"), "older files do not tell");
     }
 
     #[test]

@@ -164,6 +164,7 @@ impl Backend for Native {
                 readable,
                 writable: vec![folder.path().to_owned(), PathBuf::from("/dev/null")],
                 single_process: true,
+                sealed_stderr: false,
                 fixed_layout: self.fixed_layout,
                 trusted: false,
             },
