@@ -809,6 +809,29 @@ fn comparison_table(
     }
 }
 
+/// A line for each reason, with the first tasks that it holds for; `--json` has all.
+fn reasons(left_out: &[String]) -> Vec<String> {
+    const NAMED: usize = 6;
+    let mut tasks: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (task, reason) in left_out.iter().filter_map(|text| text.split_once(": ")) {
+        match tasks.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, tasks)) => tasks.push(task),
+            None => tasks.push((reason, vec![task])),
+        }
+    }
+    tasks
+        .into_iter()
+        .map(|(reason, tasks)| {
+            let named = tasks[..tasks.len().min(NAMED)].join(", ");
+            let more = match tasks.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more (`--json` names them)"),
+            };
+            format!("left out, as {reason}: {named}{more}")
+        })
+        .collect()
+}
+
 fn agreement_table(
     pairs: &[AgreementPair],
     summary: Option<&crate::compare::Agreement>,
@@ -852,13 +875,7 @@ fn agreement_table(
             names.join(", ")
         ));
     }
-    if !left_out.is_empty() {
-        all.push(format!(
-            "{} left out: {}",
-            left_out.len(),
-            left_out.join("; ")
-        ));
-    }
+    all.extend(reasons(left_out));
     all.extend(notes);
     let text = |text: String| Cell::Text(text);
     Table {
@@ -886,5 +903,24 @@ fn agreement_table(
             })
             .collect(),
         notes: all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_for_one_reason_is_one_line() {
+        let short = (1..=8).map(|i| format!("task-{i}: the calls of a are too short"));
+        let wrong = "task-9: b is wrong: all of it".to_owned();
+        assert_eq!(
+            reasons(&short.chain([wrong]).collect::<Vec<_>>()),
+            [
+                "left out, as the calls of a are too short: task-1, task-2, task-3, task-4, task-5, task-6 and 2 more \
+                 (`--json` names them)",
+                "left out, as b is wrong: all of it: task-9",
+            ]
+        );
     }
 }
