@@ -78,6 +78,9 @@ pub(super) struct Gem5Args {
     pub(super) gem5: Option<PathBuf>,
 }
 
+/// A year: longer limits of time are slips.
+const MOST_SECONDS: u64 = 366 * 24 * 3600;
+
 /// What a program may use.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct LimitArgs {
@@ -94,7 +97,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub(super) max_output: u64,
     /// Wall-clock guard of a run in seconds; beyond it the run is a failure of the infrastructure, not of the program.
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) max_wall: u64,
 }
 
@@ -215,20 +218,20 @@ pub(super) struct CandidateArgs {
     #[command(flatten)]
     pub(super) build: BuildArgs,
     /// CPU time that a native run may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) max_cpu: u64,
     /// Memory that the compiler may use, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub(super) compile_memory: u64,
     /// CPU time that the compiler may use, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) compile_cpu: u64,
     /// Runs of each case, natively; the mean counts. In the simulator all runs are equal, so that one stands for all.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) repetitions: u32,
     /// Worker threads; without, one a processor. The results are the same.
-    #[arg(long, value_name = "NUMBER")]
-    pub(super) threads: Option<usize>,
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) threads: Option<u16>,
     /// Seed of everything that is random in the guest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) seed: u64,
@@ -291,8 +294,8 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) intervals: bool,
     /// Resamples of the bootstrap; 0 for none.
-    #[arg(long, value_name = "NUMBER", default_value_t = 2000)]
-    pub(super) resamples: usize,
+    #[arg(long, value_name = "NUMBER", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub(super) resamples: u32,
     /// Seed of the bootstrap.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(super) bootstrap_seed: u64,
@@ -528,8 +531,14 @@ pub(super) struct EntrantArgs {
     pub(super) language: String,
     /// With `--dataset`: samples of each problem that count. The second of one model is compared with the second of the
     /// others, as a task of its own (`PROBLEM#2`).
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "dataset")]
-    pub(super) samples: usize,
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        requires = "dataset",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(super) samples: u32,
     /// A file for the standard input of programs; may be repeated, each is a test case.
     #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
     pub(super) stdin: Vec<PathBuf>,
@@ -554,7 +563,7 @@ pub(super) struct EntrantArgs {
     #[arg(long)]
     pub(super) random_layout: bool,
     /// Native runs: CPU time that a run may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) max_cpu: u64,
     #[command(flatten)]
     pub(super) build: BuildArgs,
@@ -574,7 +583,7 @@ pub(super) struct CompareArgs {
     /// What is compared; without, CPU time natively, cycles in the simulator (instructions on machines that only count).
     #[arg(long, value_enum)]
     pub(super) metric: Option<MetricChoice>,
-    /// Highest p-value at which a native difference is called one, 0 to below 0.5.
+    /// Highest p-value at which a native difference is called one: 0.000001 to below 0.5.
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     pub(super) level: f64,
     /// Percent within which two entrants are called equal natively if the whole interval lies there.
@@ -630,7 +639,7 @@ pub(super) struct LeArgs {
     #[command(flatten)]
     pub(super) entrants: EntrantArgs,
     /// CPU time that a run of a suite may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) limit: u64,
     /// Take wall-clock time instead of CPU time natively.
     #[arg(long)]
@@ -693,7 +702,7 @@ pub(super) struct JetoArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 30)]
     pub(super) rounds: usize,
     /// Wall-clock limit of a command in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     pub(super) limit: u64,
     /// Judge recorded rounds instead: `original/round-N` and `patched/round-N` with the XML reports below.
     #[arg(long, value_name = "DIR")]
@@ -805,7 +814,7 @@ pub(super) struct MachinesArgs {
     /// A machine to print, with every value and where it comes from.
     pub(super) name: Option<String>,
     /// Override one key of the machine model; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "name")]
     pub(super) overrides: Vec<String>,
     /// Print JSON.
     #[arg(long)]

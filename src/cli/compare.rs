@@ -17,7 +17,7 @@ use crate::compare::{
     Rules, Task, agree as agreement, decide, exact, overall, run_interleaved,
 };
 use crate::dataset::{self, DatasetForm, Form, Language, Problem, TestCase};
-use crate::evaluation::{Authority, Completion, Programs};
+use crate::evaluation::{Authority, Completion, Model, Programs};
 use crate::measurement::BackendFailure;
 use crate::report::{self, Cell, Table, number};
 use crate::sim::machine::{Kind, Machine, catalog};
@@ -55,8 +55,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
     let machine = machines::resolve(&args.entrants.machine)?;
     let setup = setup(&args.entrants, natively)?;
     let rules = Rules {
-        level: range("level", args.level, 0.0, 0.5)?,
-        equal_within: range("equal-within", args.equal_within / 100.0, 0.0, 1.0)?,
+        // Below, its complement is no longer a level of an interval.
+        level: range("level", args.level, 1e-6, 0.5)?,
+        equal_within: range("equal-within", args.equal_within, 0.0, 100.0)? / 100.0,
     };
     let protocol = protocol(
         &args.entrants,
@@ -255,8 +256,8 @@ fn range(name: &str, value: f64, low: f64, high: f64) -> Result<f64, CliError> {
         return Ok(value);
     }
     Err(CliError::usage(
-        format!("`--{name}` is out of range"),
-        "`--help` says what it may be",
+        format!("`--{name} {value}` is out of range"),
+        format!("it may be from {low} to below {high}"),
     ))
 }
 
@@ -312,6 +313,21 @@ pub(super) fn check_trust(run_untrusted: bool, natively: bool) -> Result<(), Cli
     Ok(())
 }
 
+/// Refuses a processor that this host does not have: runs on all of them would not be what was asked for.
+fn check_processor(args: &EntrantArgs) -> Result<(), CliError> {
+    let Some(cpu) = args.cpu else {
+        return Ok(());
+    };
+    let known = Path::new("/sys/devices/system/cpu");
+    if known.is_dir() && !known.join(format!("cpu{cpu}")).exists() {
+        return Err(CliError::usage(
+            format!("`--cpu {cpu}`: this host has no such processor"),
+            "they are numbered from 0; `lscpu -e` lists them",
+        ));
+    }
+    Ok(())
+}
+
 fn enough(args: &EntrantArgs) -> Result<(), CliError> {
     if args.entrants.len() < 2 {
         return Err(CliError::usage(
@@ -326,6 +342,7 @@ fn enough(args: &EntrantArgs) -> Result<(), CliError> {
 pub(super) fn setup(args: &EntrantArgs, natively: bool) -> Result<Setup, CliError> {
     check_trust(args.run_untrusted, natively)?;
     enough(args)?;
+    check_processor(args)?;
     let limits = args.limits.limits()?;
     let (toolchain, options) = (args.build.toolchain(), args.build.options()?);
     let (tasks, names) = match &args.dataset {
@@ -402,6 +419,20 @@ fn model_tasks(
     if with_canonical {
         models.push(evaluate::model("canonical", &problems)?);
     }
+    for (index, model) in models.iter().enumerate() {
+        if models[..index].iter().any(|other| other.name == model.name) {
+            return Err(CliError::usage(
+                format!("two entrants are called `{}`", model.name),
+                "give them names: NAME=FILE",
+            ));
+        }
+    }
+    // Against a spectrum of solutions an answer that is missing counts as none; in pairs there is nothing to compare.
+    let problems = if with_canonical {
+        problems
+    } else {
+        answered(problems, &models)?
+    };
     // Problem and place among a model's samples; a further sample makes a task only where all have one.
     let pairs: Vec<(&Problem, usize)> = (problems.iter())
         .flat_map(|problem| {
@@ -409,7 +440,7 @@ fn model_tasks(
                 .map(|model| model.answers.get(&problem.id).map_or(0, Vec::len))
                 .min()
                 .unwrap_or(0);
-            (0..args.samples.min(all_have).max(1)).map(move |sample| (problem, sample))
+            (0..(args.samples as usize).min(all_have).max(1)).map(move |sample| (problem, sample))
         })
         .collect();
     let jobs: Vec<(&Problem, usize, usize)> = (pairs.iter())
@@ -463,6 +494,38 @@ fn model_tasks(
         Some(failure) if tasks.is_empty() => Err(failure.into()),
         _ => Ok((tasks, names)),
     }
+}
+
+/// The problems to which every model has a sample; says how many are left out, and for whom.
+fn answered(problems: Vec<Problem>, models: &[Model]) -> Result<Vec<Problem>, CliError> {
+    let has = |model: &Model, problem: &Problem| {
+        (model.answers.get(&problem.id)).is_some_and(|answers| !answers.is_empty())
+    };
+    for model in models {
+        let missing: Vec<&str> = (problems.iter())
+            .filter(|problem| !has(model, problem))
+            .map(|problem| problem.id.as_str())
+            .collect();
+        if let Some(first) = missing.first() {
+            eprintln!(
+                "left out: {} problems to which `{}` has no sample, `{first}` first",
+                missing.len(),
+                model.name
+            );
+        }
+    }
+    let all = |problem: &Problem| models.iter().all(|model| has(model, problem));
+    let common: Vec<Problem> = problems
+        .into_iter()
+        .filter(|problem| all(problem))
+        .collect();
+    if common.is_empty() {
+        return Err(CliError::usage(
+            "there is no problem to which every entrant has a sample",
+            "check that the samples are of this data set: `task_id` names the problem",
+        ));
+    }
+    Ok(common)
 }
 
 /// The artifact, or the verdict of a candidate that cannot be built.
@@ -527,7 +590,13 @@ fn program_tasks(
     }
     let mut inputs: Vec<(String, Arc<[u8]>)> = Vec::new();
     for path in &args.stdin {
-        inputs.push((path.display().to_string(), read(path)?.into()));
+        let bytes = std::fs::read(path).map_err(|error| {
+            CliError::usage(
+                format!("cannot read `{}`: {error}", path.display()),
+                "give a file with the standard input after `--stdin`",
+            )
+        })?;
+        inputs.push((path.display().to_string(), bytes.into()));
     }
     if inputs.is_empty() {
         inputs.push(("no input".to_owned(), Arc::from(&b""[..])));

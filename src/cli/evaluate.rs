@@ -403,7 +403,7 @@ fn run(
         left_out: loaded.left_out.into_iter().chain(left_out).collect(),
         models,
         report: output::report_options(&args.report)?,
-        threads: args.threads,
+        threads: args.threads.map(usize::from),
         provenance,
     };
     let mut failure = Status::Failure;

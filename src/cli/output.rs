@@ -37,7 +37,7 @@ pub(super) fn report_options(args: &ReportArgs) -> Result<ReportOptions, CliErro
         stability: args.stability,
         intervals: args.intervals,
         settings: Settings {
-            resamples: args.resamples,
+            resamples: args.resamples as usize,
             seed: args.bootstrap_seed,
             ..Settings::default()
         },

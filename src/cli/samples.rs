@@ -33,6 +33,15 @@ pub(super) fn of_plan(plan: &PlanFile, problems: &[Problem]) -> Result<Vec<Model
             Some(file) => of_section(section, &plan.resolve(file), problems)?,
         };
         model.base.clone_from(&section.base);
+        if section.first == Some(0) {
+            return Err(CliError::usage(
+                format!(
+                    "the samples `{}` of the plan have `first = 0`: none",
+                    section.name
+                ),
+                "leave `first` out to take all of them",
+            ));
+        }
         if let Some(first) = section.first {
             for answers in model.answers.values_mut() {
                 answers.truncate(first);

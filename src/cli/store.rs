@@ -16,7 +16,8 @@ pub(super) fn open(path: &Path) -> Result<Store, CliError> {
     } else {
         path.to_owned()
     };
-    if !file.is_file() {
+    // An empty file is what SQLite would make a store of.
+    if !std::fs::metadata(&file).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Err(CliError::usage(
             format!("there is no store `{}`", file.display()),
             "give the file of `--store` or the folder of `--out`",
@@ -73,7 +74,7 @@ fn show(store: &Store, json: bool) -> Result<Status, CliError> {
             .map(|study| {
                 vec![
                     Cell::Text(study.name.clone()),
-                    Cell::Text(study.key[..12].into()),
+                    Cell::Text(study.key.chars().take(12).collect()),
                     Cell::Count(study.samples),
                     Cell::Count(study.done),
                     Cell::Text(names(&study.blob, "machines")),

@@ -47,7 +47,9 @@ impl Native {
     pub fn new(cpu_limit: Duration) -> Self {
         Self {
             cpu_limit,
-            wall_limit: cpu_limit * 10 + Duration::from_secs(10),
+            wall_limit: cpu_limit
+                .saturating_mul(10)
+                .saturating_add(Duration::from_secs(10)),
             fixed_layout: true,
             counting: Counting::default(),
             not_applied: Mutex::default(),

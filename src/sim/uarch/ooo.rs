@@ -15,7 +15,7 @@ use super::packed::{
     ARITHMETIC_FLAGS, Block, Demand, FEW_SOURCES, OTHER_FLAGS, Packed, RARE, SIMPLE_SOURCES, file,
     rare,
 };
-use super::predict_gem5::{Prediction, Predictor};
+use super::predict_gem5::{Prediction, Predictor, SHIFT};
 use super::queues::{
     Blocked, Divider, History, Ring, Slot, Source, Stage, Window, behind, cycle, start,
 };
@@ -28,6 +28,8 @@ use iced_x86::Instruction;
 use std::collections::BTreeMap;
 
 const LINE: u64 = 64;
+/// Bytes from the first byte of the quarter word in which a branch begins to its end, at most.
+const LONGEST_BRANCH: u64 = (1 << SHIFT) - 1 + 15;
 const NOWHERE: u64 = u64::MAX;
 /// A power of two, so that no bound is checked; the last stands for nothing.
 const STOCKS: usize = 4;
@@ -248,13 +250,30 @@ impl OutOfOrder {
         }
     }
 
-    /// Whether a wrong path from `address` on, fetched at full width, is stopped at `until` before it leaves the line in
-    /// the fetch buffer.
-    fn stays(&self, address: u64, until: u64) -> bool {
+    /// Whether a wrong path from `address` on, fetched at full width from `from` on, is stopped at `until` before it leaves the line in
+    /// the fetch buffer. It follows the branches that the target buffer knows, as if all were taken.
+    fn stays(&self, address: u64, from: u64, until: u64) -> bool {
         // Two bytes a micro-op, as above.
-        let fetched = until.saturating_sub(self.fetch.cycle()) * 2 * self.p.fetch_width;
-        let line = !(self.p.fetch_buffer_bytes - 1);
-        address & line == self.buffer && (address + fetched) & line == self.buffer
+        let bytes = 2 * self.p.fetch_width;
+        let first = |address: u64| address & !(self.p.fetch_buffer_bytes - 1);
+        let mut at = address;
+        for _ in from..until {
+            if first(at) != self.buffer {
+                return false;
+            }
+            let mut quarters = (at & !((1 << SHIFT) - 1)..at + bytes).step_by(1 << SHIFT);
+            let branch = quarters.find_map(|near| {
+                let (end, target) = self.predictor.known(near)?;
+                // Neither one that fetch has passed nor one far away that has the same tag.
+                (near + end > at && end <= LONGEST_BRANCH).then_some((near + end, target))
+            });
+            let end;
+            (end, at) = branch.unwrap_or((at + bytes, at + bytes));
+            if first(end - 1) != self.buffer {
+                return false;
+            }
+        }
+        first(at) == self.buffer
     }
 
     /// Fetch starts again at `cycle`.
@@ -751,7 +770,8 @@ impl OutOfOrder {
         if seen_at_decode {
             let decoded = self.decoded();
             let wrong = prediction.target;
-            let stays = self.stays(wrong, decoded + 1);
+            let from = self.fetch.cycle() + u64::from(prediction.taken);
+            let stays = self.stays(wrong, from, decoded + 1);
             // Also where it stays: without the lines that come so, start-up code is further off the time of gem5.
             self.fetch_ahead(wrong, decoded + 1);
             self.restart(decoded + 2, inside || stays);

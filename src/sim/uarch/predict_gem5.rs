@@ -16,7 +16,7 @@ use crate::sim::machine::{BranchUnit, Directions};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
-const SHIFT: u32 = 2;
+pub(super) const SHIFT: u32 = 2;
 
 /// No return address.
 const NEVER: u64 = u64::MAX;
@@ -36,6 +36,8 @@ pub struct Predictor {
     sizes: BranchUnit,
     directions: DirectionState,
     targets: Box<[(u64, u64)]>,
+    /// By entry of the target buffer: the last byte of the address behind its branch.
+    ends: Box<[u8]>,
     returns: Box<[u64]>,
     top: usize,
     indirect: Box<[(u64, u64)]>,
@@ -66,6 +68,7 @@ impl Predictor {
                 Directions::Ltage => DirectionState::Ltage(Box::new(Ltage::new(sizes, true))),
             },
             targets: vec![(u64::MAX, 0); sizes.target_buffer_entries as usize].into(),
+            ends: vec![0; sizes.target_buffer_entries as usize].into(),
             returns: vec![NEVER; sizes.return_stack_entries as usize].into(),
             top: 0,
             indirect: vec![(u64::MAX, 0); (sizes.indirect_sets * sizes.indirect_ways) as usize]
@@ -88,10 +91,7 @@ impl Predictor {
     ) -> Prediction {
         let conditional = kind == BranchKind::Conditional;
         let wanted = !conditional || self.direction(address);
-        let entries = self.targets.len() as u64;
-        let slot = (address >> SHIFT & (entries - 1)) as usize;
-        let tag_shift = SHIFT + entries.trailing_zeros();
-        let tag = address >> tag_shift & ((1 << self.sizes.target_buffer_tag_bits) - 1);
+        let (slot, tag) = self.place(address);
         let known = self.targets[slot].0 == tag;
         let mut predicted = (wanted && known).then_some(self.targets[slot].1);
         match kind {
@@ -121,6 +121,7 @@ impl Predictor {
                 self.record_indirect(set, address, target);
             } else if kind != BranchKind::Return {
                 self.targets[slot] = (tag, target);
+                self.ends[slot] = behind as u8;
             }
         }
         self.learn(conditional, address, taken, prediction.taken);
@@ -131,6 +132,24 @@ impl Predictor {
             self.path[0] = target;
         }
         prediction
+    }
+
+    /// Where an address stands in the target buffer, and its tag there.
+    #[inline(always)]
+    fn place(&self, address: u64) -> (usize, u64) {
+        let entries = self.targets.len() as u64;
+        let tag_shift = SHIFT + entries.trailing_zeros();
+        let tag = address >> tag_shift & ((1 << self.sizes.target_buffer_tag_bits) - 1);
+        ((address >> SHIFT & (entries - 1)) as usize, tag)
+    }
+
+    /// The branch that the target buffer knows near an address, which may be any of its four bytes: how far behind the
+    /// address it ends, and where it goes.
+    pub(super) fn known(&self, address: u64) -> Option<(u64, u64)> {
+        let (slot, tag) = self.place(address);
+        let (known, target) = self.targets[slot];
+        let end = self.ends[slot].wrapping_sub(address as u8);
+        (known == tag).then_some((u64::from(end), target))
     }
 
     #[inline]
