@@ -1,4 +1,5 @@
 //! The programs of a data set, run in the simulator on a machine that only counts: checkers, references, generators.
+use super::kept::Kept;
 use crate::artifact::{Artifact, BuildFailure, BuildOptions, ContentHash, Toolchain, build};
 use crate::backend::Backend;
 use crate::backend::sim::{Options, Sim};
@@ -68,7 +69,12 @@ pub struct Programs<'a> {
     sim: Sim,
     options: BuildOptions,
     built: Mutex<BTreeMap<ContentHash, Arc<Artifact>>>,
+    /// What checkers said: the repetitions of a run have the same results mostly.
+    said: Kept<Result<Arc<str>, BackendFailure>>,
 }
+
+/// Answers of checkers that are kept.
+const MOST_SAID: usize = 1024;
 
 impl<'a> Programs<'a> {
     /// With byte code of the standard library kept in `cache`.
@@ -92,6 +98,7 @@ impl<'a> Programs<'a> {
             }),
             options: BuildOptions::default(),
             built: Mutex::default(),
+            said: Kept::new(MOST_SAID),
         })
     }
 
@@ -180,8 +187,15 @@ impl Check for Programs<'_> {
             }
             input.push(b'\n');
         }
-        let said = match self.output(checker.language, &checker.source, &input) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let language = format!("{:?}", checker.language).into_bytes();
+        let key =
+            ContentHash::of_parts([language, checker.source.clone().into_bytes(), input.clone()]);
+        let said = self.said.get_or_make(&key.to_string(), || {
+            let bytes = self.output(checker.language, &checker.source, &input)?;
+            Ok(String::from_utf8_lossy(&bytes).into())
+        });
+        let said = match said {
+            Ok(said) => said,
             Err(failure) => return failure.into(),
         };
         let lines: Vec<&str> = said.lines().collect();

@@ -105,7 +105,11 @@ fn judge_task(
     };
     for (name, runs) in [("canonical", canonical), ("performant", performant)] {
         if runs.values.is_empty() {
-            result.reason = Some(format!("the {name} solution: {}", runs.verdict.kind()));
+            result.reason = Some(if runs.unresolved {
+                format!("the {name} solution takes too little time for the host's clock")
+            } else {
+                format!("the {name} solution: {}", runs.verdict.kind())
+            });
             return Ok(result);
         }
     }
