@@ -53,12 +53,12 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Status, CliError> {
     }
     let natively = args.backend == BackendChoice::Native;
     let machine = machines::resolve(&args.entrants.machine)?;
-    let setup = setup(&args.entrants, natively)?;
     let rules = Rules {
         // Below, its complement is no longer a level of an interval.
         level: range("level", args.level, 1e-6, 0.5)?,
         equal_within: range("equal-within", args.equal_within, 0.0, 100.0)? / 100.0,
     };
+    let setup = setup(&args.entrants, natively)?;
     let protocol = protocol(
         &args.entrants,
         args.metric,
@@ -508,9 +508,10 @@ fn answered(problems: Vec<Problem>, models: &[Model]) -> Result<Vec<Problem>, Cl
             .collect();
         if let Some(first) = missing.first() {
             eprintln!(
-                "left out: {} problems to which `{}` has no sample, `{first}` first",
+                "left out, as `{}` has no sample: {} of {} problems, `{first}` first",
+                model.name,
                 missing.len(),
-                model.name
+                problems.len()
             );
         }
     }

@@ -166,7 +166,8 @@ impl PlanFile {
     }
 
     /// Compares the lock with what is found. Data and machines must be the same; another toolchain or version is told,
-    /// since it is the host's and results name it.
+    /// since it is the host's and results name it, and so is what stands on one side only, as where the command line
+    /// names another machine.
     pub(super) fn check_lock(
         &self,
         found: &BTreeMap<String, String>,
@@ -175,10 +176,21 @@ impl PlanFile {
             return Ok(Vec::new());
         };
         let mut notes = Vec::new();
+        for name in found.keys().filter(|name| !lock.contains_key(*name)) {
+            notes.push(format!(
+                "the lock of the plan has no `{name}`, which is used now: these are not the results of the study"
+            ));
+        }
         for (name, locked) in lock {
-            let Some(now) = found.get(name).filter(|now| *now != locked) else {
+            let Some(now) = found.get(name) else {
+                notes.push(format!(
+                    "the plan is locked to `{name}`, which is not used now: these are not all results of the study"
+                ));
                 continue;
             };
+            if now == locked {
+                continue;
+            }
             if name.starts_with("data ") || name.starts_with("machine ") {
                 return Err(CliError::usage(
                     format!(

@@ -46,6 +46,68 @@ fn in_the_simulator_a_difference_is_exact_and_repeats() {
 }
 
 #[test]
+fn slips_are_told_before_anything_runs() {
+    let scratch = Scratch::new();
+    let problem = |id: &str| {
+        json!({
+            "task_id": id, "prompt": "def f(n):\n", "entry_point": "f", "canonical_solution": "    return n\n",
+            "test": "def check(candidate):\n    assert candidate(2) == 2\n",
+        })
+    };
+    let (a, b) = (problem("a"), problem("b"));
+    let problems = scratch.write("problems.jsonl", format!("{a}\n{b}\n"));
+    let sample = |id: &str| {
+        let line = json!({"task_id": id, "completion": "    return n\n"});
+        scratch.write(&format!("{id}.jsonl"), format!("{line}\n"))
+    };
+    let (a, b) = (sample("a"), sample("b"));
+    let (a, b, problems) = (a.display(), b.display(), problems.display());
+    let models = format!("compare --machine atomic --dataset humaneval --problems {problems}");
+    let native = format!("compare --backend native --run-untrusted {a} {b}");
+    for (line, said) in [
+        (
+            format!("{models} x={a} y={b}"),
+            "no problem to which every entrant has a sample",
+        ),
+        (
+            format!("{models} x={a} x={b}"),
+            "two entrants are called `x`",
+        ),
+        (format!("{models} x={a} canonical --samples 0"), "--samples"),
+        (format!("{native} --level 0"), "`--level 0` is out of range"),
+        (
+            format!("{native} --equal-within 100"),
+            "`--equal-within 100` is out of range",
+        ),
+        (format!("{native} --cpu 1000000"), "no such processor"),
+        (format!("{native} --max-cpu {}", u64::MAX), "--max-cpu"),
+        (
+            format!(
+                "evaluate --dataset humaneval {problems} --samples canonical --threads {}",
+                u64::MAX
+            ),
+            "--threads",
+        ),
+        (format!("metrics . --resamples {}", u64::MAX), "--resamples"),
+        ("machines --set l2.ways=8".to_owned(), "<NAME>"),
+    ] {
+        let run = Tickmark::new(line.split(' ')).finish();
+        assert_eq!(run.code, 2, "{line}: {run:?}");
+        assert!(
+            run.stderr.contains(said) && run.stdout.is_empty(),
+            "{line}: {run:?}"
+        );
+    }
+    let some = Tickmark::new(format!("{models} canonical x={a}").split(' ')).finish();
+    assert_eq!(some.code, 0, "{some:?}");
+    assert!(
+        some.stderr
+            .contains("left out, as `x` has no sample: 1 of 2 problems, `b` first"),
+        "{some:?}"
+    );
+}
+
+#[test]
 fn another_output_is_no_time() {
     let scratch = Scratch::new();
     let (quick, wrong) = (
