@@ -407,9 +407,9 @@ fn a_plan_file_re_creates_a_study_and_its_lock_tells_other_data() {
         "{locked}"
     );
     assert_eq!(success(&scratch, evaluate).json_lines(), told);
-    let elsewhere = success(&scratch, &format!("{evaluate} --machine atomic")).stderr;
+    let elsewhere = success(&scratch, &format!("{evaluate} --machine gem5-timing")).stderr;
     for said in [
-        "has no `machine atomic`, which is used now",
+        "has no `machine gem5-timing`, which is used now",
         "locked to `machine simple`, which is not used now",
     ] {
         assert!(elsewhere.contains(said), "{elsewhere}");
